@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a target is.
+ * Find the addresses of a target.
  *
- * Operation: the first operand of a command names the target, a name or an address
- * with or without a port. All addresses of a name are tried in order while the
- * target cannot be reached; a target that refuses has the last word.
- * Ownership: the caller frees what find_addresses() found.
+ * Operation: the first operand of a command names the target: a host name or an
+ * address, with or without a port. Commands try the addresses of a host name in order
+ * until a target answers. A refusal is an answer, so no further address is tried.
+ * Ownership: the caller frees the list that find_addresses() returns.
  * Concurrency: one thread.
- * Errors: one line for a wrong operand, otherwise a text for the caller to tell.
+ * Errors: get_target() prints one line; the caller prints the other error messages.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -22,13 +22,13 @@
 #include "util.h"
 
 /**
- * get_target() - read the first operand and --port
+ * get_target() - parse the first operand and --port
  * @args: command line
- * @host: name or address
- * @port: port
- * @where: both, for messages
+ * @host: where the host name or address is stored
+ * @port: where the port is stored
+ * @where: where host and port are stored as one text for messages
  *
- * Return: 0, or an exit code after the fault has been told.
+ * Return: 0, or an exit code after an error message.
  */
 int get_target(const struct args *args, char host[NI_MAXHOST], uint16_t *port,
 	       char where[WHERE_SIZE])
@@ -52,10 +52,10 @@ int get_target(const struct args *args, char host[NI_MAXHOST], uint16_t *port,
 }
 
 /**
- * find_addresses() - all addresses of a target
- * @host: name or address
- * @list: for freeaddrinfo()
- * @why: text for people, also if none of them can be used
+ * find_addresses() - look up all addresses of a target
+ * @host: host name or address
+ * @list: where the addresses are stored; the caller calls freeaddrinfo()
+ * @why: error message; on success, the message for the case that no address is usable
  *
  * Return: 0 or -ENOENT.
  */
@@ -69,8 +69,10 @@ int find_addresses(const char *host, struct addrinfo **list, const char **why)
 }
 
 /**
- * unreachable() - may another address of the target do better?
- * @error: negative errno
+ * unreachable() - check whether another address of the target may work
+ * @error: negative errno of the attempt with one address
+ *
+ * Return: true if the attempt reached no target.
  */
 bool unreachable(int error)
 {
@@ -80,14 +82,14 @@ bool unreachable(int error)
 }
 
 /**
- * ask_addresses() - ask at one address after another
+ * ask_addresses() - call a function with one address after another
  * @list: addresses
- * @ask: is given what getnameinfo() makes of an address: the kernel takes and tells
- *	nothing else
- * @arg: for @ask
- * @go_on: given what @ask returned: is it to be asked at the next one?
+ * @ask: function; it gets the address in the numeric form of getnameinfo(), the only
+ *	form that the kernel accepts and reports
+ * @arg: second argument of @ask
+ * @go_on: returns whether to try the next address after the result @ret of @ask
  *
- * Return: what @ask returned last, or -ENOENT if there was no address.
+ * Return: the last result of @ask, or -ENOENT if there was no address.
  */
 int ask_addresses(const struct addrinfo *list, int (*ask)(const char *address, void *arg),
 		  void *arg, bool (*go_on)(int ret))

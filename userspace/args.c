@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The command line: options and operands of a command, parsed by its row of the table.
+ * Parse the command line: the options and operands of a command.
  *
- * Operation: getopt_long() gets the options of the row. What was given is kept in its
- * order, so that an option may be repeated; commands ask for values by name.
+ * Operation: the row of the command in the command table lists its options, and
+ * getopt_long() parses them. The options are stored in the order given, so that an
+ * option may be repeated. Commands look up values by the name of the option.
  *
  * Ownership: strings of the command line are used in place; args_free() releases the
  * list of options.
@@ -20,12 +21,12 @@
 #include "util.h"
 
 /**
- * args_next() - the values of an option that may be repeated
+ * args_next() - get the next value of an option that may be repeated
  * @args: command line
- * @name: of the option
- * @pos: where to go on, 0 at first
+ * @name: name of the option
+ * @pos: position of the search; the caller sets it to 0 before the first call
  *
- * Return: the next value ("" if the option takes none), NULL at the end.
+ * Return: the next value ("" if the option takes none), NULL after the last one.
  */
 const char *args_next(const struct args *args, const char *name, size_t *pos)
 {
@@ -50,7 +51,7 @@ bool args_has(const struct args *args, const char *name)
 	return args_value(args, name);
 }
 
-/* Reads an optional number; returns an exit code, 0 if all is well. */
+/* Parse the number of an option, if it was given. Returns an exit code. */
 int args_number(const struct args *args, const char *name, uint32_t min, uint32_t max,
 		uint32_t *out)
 {
@@ -62,7 +63,7 @@ int args_number(const struct args *args, const char *name, uint32_t min, uint32_
 	return 0;
 }
 
-/* Options as getopt wants them; the value is the index into cmd->opts + 256. */
+/* Build the table for getopt_long(); option i of cmd->opts gets the code i + 256. */
 static struct option *long_options(const struct command *cmd)
 {
 	size_t nr = 0, i;
@@ -83,14 +84,17 @@ static struct option *long_options(const struct command *cmd)
 	return options;
 }
 
-/* Says what is wrong with an option that getopt, which stands behind it, did not take. */
+/* Print why getopt_long() rejected the option @word. Returns an exit code. */
 static int bad_option(const struct command *cmd, const struct option *options, const char *word)
 {
 	const size_t len = strcspn(word, "=") - 2;
 	struct strlist names = { };
 	char *joined;
 
-	/* the value of a long option that takes none, or the letter of a short one */
+	/*
+	 * optopt is the code of a long option that got a value but takes none, the letter
+	 * of an unknown short option, or 0 for an unknown or ambiguous long option.
+	 */
 	if (optopt == 'h' || optopt >= 256)
 		return usage_err("%s: the option takes no value; see: rnbd help %s", word,
 				 cmd->name);
@@ -115,12 +119,12 @@ static int bad_option(const struct command *cmd, const struct option *options, c
 }
 
 /**
- * args_parse() - parse the command line by the row of the command
- * @args: has the command; the rest is filled, and args_free() releases it
- * @argc: words of the command line
- * @argv: the words; the first one is the (last) word of the command's name
+ * args_parse() - parse the command line of a command
+ * @args: result; the caller has set its command, and calls args_free() later
+ * @argc: number of words in @argv
+ * @argv: words of the command line, from the last word of the command's name on
  *
- * Return: an exit code. With --help, args->help is set and the rest is not complete.
+ * Return: an exit code. With --help, args->help is set and the operands are not.
  */
 int args_parse(struct args *args, int argc, char **argv)
 {
@@ -131,7 +135,7 @@ int args_parse(struct args *args, int argc, char **argv)
 
 	args->given = xcalloc(argc, sizeof(*args->given));
 	opterr = 0;
-	/* 0, not 1: the GNU way to start over, with permutation */
+	/* In glibc, 0 resets getopt_long(); options may then follow operands. */
 	optind = 0;
 
 	while (!ret && !args->help && (c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {

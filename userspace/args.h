@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A command is one row of the table in commands.c. Parsing, help and completion
- * all come from that row, so they cannot disagree.
+ * The command table in commands.c has one row for each command. Parsing, help and
+ * completion all use that row, so they cannot disagree.
  */
 #ifndef RNBD_ARGS_H
 #define RNBD_ARGS_H
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SECONDS_MAX	(24 * 3600)	/* of an option that waits */
+#define SECONDS_MAX	(24 * 3600)	/* highest value of --wait and --timeout */
 
-/* What completes a word: a list of words, or one of these. */
+/* Completion of a word: a list of words separated by spaces, or one of these kinds. */
 #define COMPLETE_DISK	"@disk"
 #define COMPLETE_EXPORT	"@export"
 #define COMPLETE_HOST	"@host"
@@ -20,48 +20,49 @@
 #define COMPLETE_FILE	"@file"
 #define COMPLETE_COMMAND	"@command"
 
-/* How options.c reads, sends and prints the value of an option */
+/* Type of an option: determines how options.c parses, sends and prints its value */
 enum opt_type {
-	OPT_OWN,	/* the command does that itself */
+	OPT_OWN,	/* the command itself handles the value */
 	OPT_NUMBER,	/* u32 */
-	OPT_SECONDS,	/* u32, 0: never */
+	OPT_SECONDS,	/* u32, 0 means never */
 	OPT_SIZE,	/* u32, bytes with a suffix */
-	OPT_SIZE64,	/* u64, bytes with a suffix; a word in @complete stands for 0 */
+	OPT_SIZE64,	/* u64, bytes with a suffix; the word in opt.complete means 0 */
 	OPT_FLAG,	/* bit; the option takes no value */
-	OPT_WORD,	/* u32 or bit: the place of the value in the words of @complete */
+	OPT_WORD,	/* u32 or bit: index of the value in the words of opt.complete */
 	OPT_TEXT,	/* string */
 };
 
-/* What an option of an attachment belongs to */
+/* Object to which an option of an attachment applies */
 enum opt_scope {
 	OPT_COMMAND,	/* one run of the command */
-	OPT_SESSION,	/* the connection to the target, whichever disks use it */
+	OPT_SESSION,	/* session with the target, shared by all disks that use it */
 	OPT_DISK,
 };
 
-/* Where rnbd show prints the value of an option, and rnbd list in JSON */
+/* Group of values in which rnbd show, and rnbd list in JSON, print an option */
 enum opt_group {
-	OPT_NO_GROUP,	/* elsewhere, if at all */
+	OPT_NO_GROUP,	/* not printed as part of a group */
 	OPT_GEOMETRY,
 	OPT_RECOVERY,
 };
 
 /**
  * struct opt - a long option
- * @name: without the dashes; NULL ends a list of options
- * @arg: what stands for its value in help; NULL if it takes none
- * @help: one line
- * @complete: what completes its value; may be NULL
- * @repeat: may be given more than once
- * @type: of its value; only rows of attach_opts have this and what follows
- * @attr: RNBD_ATTR_* that has its value
- * @flag: RNBD_FLAG_* in RNBD_ATTR_FLAGS, 0 if the attribute is its own
- * @scope: what it belongs to
- * @group: where it is printed
- * @key: in JSON and in rnbd show
- * @sysfs: file of the disk that has the value that was granted; NULL if netlink reports it
- * @check: is a text valid; may be NULL
- * @wanted: what a valid text is made of
+ * @name: name without the dashes; NULL ends a list of options
+ * @arg: placeholder of the value in help; NULL if the option takes no value
+ * @help: help text, one line
+ * @complete: completion of the value, see COMPLETE_DISK; may be NULL
+ * @repeat: whether the option may be given more than once
+ * @type: type of the value; only rows of attach_opts set @type and later members
+ * @attr: RNBD_ATTR_* attribute that carries the value
+ * @flag: RNBD_FLAG_* bit in RNBD_ATTR_FLAGS; 0 if the attribute is not shared
+ * @scope: object to which the option applies
+ * @group: group in which the value is printed
+ * @key: key of the value in JSON and in rnbd show
+ * @sysfs: file in the sysfs directory of the disk that has the granted value; NULL if
+ *	netlink reports it
+ * @check: returns whether a text is valid; may be NULL
+ * @wanted: description of a valid text, for error messages
  */
 struct opt {
 	const char *name;
@@ -84,16 +85,16 @@ struct args;
 
 /**
  * struct command - a row of the command table
- * @name: one word, or the word of a group and one of its own; NULL ends the table
- * @operands: for help
- * @summary: one line
- * @notes: more lines for its own help; may be NULL
- * @opts: its options; may be NULL
- * @min: operands that it needs
- * @max: operands that it takes at most, -1 if there is no limit
- * @complete: what completes the first operand; may be NULL
- * @complete_rest: what completes those after it; may be NULL
- * @run: does it and returns an exit code
+ * @name: one word, or the word of a group and a second word; NULL ends the table
+ * @operands: operands as help shows them
+ * @summary: summary for help, one line
+ * @notes: further lines for the help of this command; may be NULL
+ * @opts: options; may be NULL
+ * @min: lowest number of operands
+ * @max: highest number of operands, -1: no limit
+ * @complete: completion of the first operand; may be NULL
+ * @complete_rest: completion of the other operands; may be NULL
+ * @run: executes the command and returns an exit code
  */
 struct command {
 	const char *name;
@@ -110,13 +111,13 @@ struct command {
 
 /**
  * struct args - a parsed command line
- * @table: all commands
- * @cmd: the command
- * @help: only the help of the command is wanted
- * @operand: operands in their order
- * @nr_operands: how many
- * @given: options in their order, with their values
- * @nr_given: how many
+ * @table: command table
+ * @cmd: row of the command
+ * @help: --help was given: print the help of the command and do not run it
+ * @operand: operands in the order given
+ * @nr_operands: number of operands
+ * @given: options in the order given, with their values
+ * @nr_given: number of options in @given
  */
 struct args {
 	const struct command *table;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration of an attachment, rnbd-attach.conf(5).
+ * Parse the configuration file of an attachment, rnbd-attach.conf(5).
  *
- * Operation: a line is "key = value". The keys are the long options of the command,
- * from its row of the command table, and "address" and "export" in place of its
- * operands. The file yields what a command line would have, behind the options of the
- * command line itself, of which it replaces none.
+ * Operation: each line is "key = value". A key is a long option of the command, or
+ * "address" or "export" for an operand. The result is a parsed command line: first the
+ * options of the real command line, then those of the file. An option of the real
+ * command line overrides the same option in the file.
  *
- * Ownership: struct attach_conf owns the text and what points into it, until attach_conf_free().
+ * Ownership: struct attach_conf owns the text of the file, into which the options and
+ * operands point, until attach_conf_free().
  * Concurrency: one thread.
- * Errors: a file is right as a whole or not used; the message names the line.
+ * Errors: one line that names the file and the line; no part of the file is used then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #include "attach_conf.h"
 #include "util.h"
 
-/* A configuration is a few lines; what is longer is something else. */
+/* Largest accepted file in bytes; a real configuration has a few lines. */
 #define CONF_SIZE_MAX	65536
 #define CONF_SUFFIX	".conf"
 #define NAME_OPTION	"name"
@@ -28,7 +29,7 @@
 
 static const char *const operand_keys[] = { "address", "export" };
 
-/* These say what one run of the command does, not how a disk is attached. */
+/* A file must not contain "config" and "json": they control one run of the command. */
 static bool is_for_files(const struct opt *opt)
 {
 	return strcmp(opt->name, "config") && strcmp(opt->name, "json");
@@ -55,7 +56,7 @@ static char *trim(char *s)
 	return s;
 }
 
-/* A comment begins the line, or has a blank before it. */
+/* A "#" starts a comment only at the start of a line or after a blank. */
 static void cut_comment(char *line)
 {
 	char *p;
@@ -96,7 +97,7 @@ static int take_operand(struct attach_conf *conf, size_t i, char *value, const c
 	return RNBD_EXIT_OK;
 }
 
-/* @own: options of the command line itself, which win */
+/* @own: number of options of the real command line; they override the file */
 static int take_option(struct attach_conf *conf, size_t own, const struct opt *opt,
 		       const char *value, const char *where)
 {
@@ -154,7 +155,7 @@ static int check_operands(const struct attach_conf *conf, const char *path)
 	return RNBD_EXIT_OK;
 }
 
-/* A disk is called like its file, unless something else is said. */
+/* Without a "name" option, the disk gets the name of the file without ".conf". */
 static void name_disk(struct attach_conf *conf, const char *path)
 {
 	const struct opt *opt = find_option(conf->args.cmd, NAME_OPTION);
@@ -172,11 +173,11 @@ static void name_disk(struct attach_conf *conf, const char *path)
 }
 
 /**
- * attach_conf_parse() - complete a command line by the text of a file
- * @conf: what comes of it; to be freed also if this fails
- * @args: the command line
- * @path: of the file, for messages and the name of the disk
- * @text: of the file; it is taken over
+ * attach_conf_parse() - add the options and operands in a text to a command line
+ * @conf: result; the caller calls attach_conf_free(), also after a failure
+ * @args: command line
+ * @path: path of the file, for messages and the name of the disk
+ * @text: contents of the file, on the heap; @conf becomes its owner
  *
  * Return: an exit code.
  */
@@ -214,7 +215,7 @@ int attach_conf_parse(struct attach_conf *conf, const struct args *args, const c
 	return RNBD_EXIT_OK;
 }
 
-/* The whole file as a string, or NULL with a message. */
+/* Read the whole file as a string; NULL after a message. */
 static char *read_text(const char *path)
 {
 	char *text = xcalloc(1, CONF_SIZE_MAX + 1);
@@ -244,10 +245,10 @@ out:
 }
 
 /**
- * attach_conf_load() - complete a command line by a file
- * @conf: what comes of it; to be freed also if this fails
- * @args: the command line
- * @path: of the file
+ * attach_conf_load() - add the options and operands in a file to a command line
+ * @conf: result; the caller calls attach_conf_free(), also after a failure
+ * @args: command line
+ * @path: path of the file
  *
  * Return: an exit code.
  */

@@ -5,11 +5,11 @@
 #include "args.h"
 
 /**
- * struct attach_conf - a command line, completed by a file
- * @args: what a command takes in place of its own command line
- * @operand: the operands that the file names
- * @name: that of the file, without its folder and ".conf"
- * @text: the file; options point into it
+ * struct attach_conf - a command line completed by a configuration file
+ * @args: parsed command line with the options and operands of the file
+ * @operand: operands from the file; they point into @text
+ * @name: name of the disk, from the name of the file; NULL if an option sets the name
+ * @text: contents of the file
  */
 struct attach_conf {
 	struct args args;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is it attached already, just as it is asked for? (rnbd attach --idempotent)
+ * Find a disk that is already attached as requested (rnbd attach --idempotent).
  *
- * Operation: a disk is the same if it leads to the same export of the same target,
- * and if every option on the command line is what that disk was attached with.
- * What is requested is compared with what was requested, since a grant may be less each
- * time; with the grant if the kernel does not report the request. An option that is not
- * given may be anything.
+ * Operation: a disk matches if it has the same export of the same target, and if every
+ * option on the command line has the value with which the disk was attached. The
+ * comparison uses the value that was requested for the disk, because the target may
+ * grant less each time. If the kernel does not report the requested value, the
+ * comparison uses the granted one. An option that is not given matches any value.
  *
- * Ownership: nothing is kept.
- * Concurrency: one thread. Somebody else may attach the same between the look and the
- * attach; only a name, which the kernel gives once, keeps both from getting a disk.
- * Errors: a negative errno, and a text that says what differs.
+ * Ownership: no state is kept.
+ * Concurrency: one thread. Another process may attach the same export between the
+ * search and the attach. The attach fails with -EEXIST then, because a name is assigned
+ * only once and a host can attach an export only once.
+ * Errors: a negative errno, and a message that lists the differences.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static void append(char text[TEXT_SIZE], const char *option, const char *has, co
 		 asked);
 }
 
-/* A flag that is on without having been requested, as of an export, is on as well. */
+/* A requested flag also matches if only the export set it, as an export can set read-only. */
 static void compare_option(const struct opt *opt, const char *given,
 			   const struct option_value *asked, const struct disk *disk,
 			   char text[TEXT_SIZE])
@@ -54,7 +55,7 @@ static void compare_option(const struct opt *opt, const char *given,
 	append(text, opt->name, *has_text ? has_text : "(none)", given);
 }
 
-/* Leaves in @text what differs, "" if nothing does. */
+/* List the differences between the disk and the request in @text; "" if there are none. */
 static void compare(const struct args *args, const struct attach *attach,
 		    const struct disk *disk, char text[TEXT_SIZE])
 {
@@ -69,7 +70,7 @@ static void compare(const struct args *args, const struct attach *attach,
 			compare_option(opt, args->given[i].value,
 				       &attach->options.value[option_row(opt)], disk, text);
 	}
-	/* The kernel does not report which secret it was. */
+	/* Only the use of a secret is compared: the kernel does not report the secret. */
 	if (args_has(args, "secret-file") && !disk->authenticated)
 		append(text, "secret-file", "(none)", args_value(args, "secret-file"));
 	format_uuid(disk->host_id, uuid);
@@ -77,7 +78,7 @@ static void compare(const struct args *args, const struct attach *attach,
 		append(text, "host-id", uuid, args_value(args, "host-id"));
 }
 
-/* Is there a disk of that name? One that is being attached is not there yet. */
+/* Check whether a disk has this name; disks whose attach is in progress are not listed. */
 bool attached_name_taken(const char *name)
 {
 	struct disks disks = { };
@@ -99,14 +100,14 @@ static bool same_export(const struct attach *attach, const struct disk *disk)
 }
 
 /**
- * attached_find() - look for a disk that is what is asked for
- * @args: which options were given
- * @attach: their values, and the target
- * @disk: where the disk goes
- * @why: where the text for people goes, if it is not -ENODEV
+ * attached_find() - find a disk that is attached as requested
+ * @args: command line with the options that were given
+ * @attach: values of these options, target and export
+ * @disk: where the disk is stored
+ * @why: where the error message is stored, except for -ENODEV
  *
- * Return: 0; -ENODEV if the export is not attached; -EEXIST if it is, but not so;
- * or another negative errno.
+ * Return: 0; -ENODEV if the export is not attached; -EEXIST if it is attached with other
+ * options, or its disk has failed; or another negative errno.
  */
 int attached_find(const struct args *args, const struct attach *attach, struct disk *disk,
 		  const char **why)

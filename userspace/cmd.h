@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The commands of the tool. Each takes the parsed command line and returns an exit
- * code; commands.c says with which words they are called.
+ * The commands of the tool. Each function gets the parsed command line and returns an
+ * exit code; commands.c assigns the functions to the words of the command line.
  */
 #ifndef RNBD_CMD_H
 #define RNBD_CMD_H

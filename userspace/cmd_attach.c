@@ -2,9 +2,10 @@
 /*
  * rnbd attach: attach an export as a local disk.
  *
- * Operation: names are resolved by address.c, the kernel takes numbers. A target
- * that is busy with what this machine had there before is asked again for a while.
- * Ownership: nothing is kept.
+ * Operation: address.c resolves host names, because the kernel accepts only numeric
+ * addresses. A target answers BUSY while it tears down an earlier attachment of this
+ * host, and if it limits the rate of logins. The command then retries for a while.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line that names the export and the target.
  */
@@ -29,17 +30,17 @@
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
-/* A target ends what this host had there before it was started anew. */
+/* Time limit of retries while the target answers BUSY */
 #define TARGET_WAIT_MS	30000
 #define TARGET_NAP_MS	100
 #define TARGET_NAP_MAX_MS	2000
 #define NAP_MS		10
-/* While the target is not there at all; each attempt takes its time as well. */
+/* Pause between attempts while the target is unreachable; an attempt takes time, too */
 #define RETRY_NAP_MS	500
-/* What a file describes is attached at boot, when a target may boot as well. */
+/* Default of --wait in seconds with --config: at boot the target may be booting as well. */
 #define CONF_WAIT	90
 
-/* devtmpfs makes the node at once, udev may rename or set rights later. */
+/* Wait for the device node: devtmpfs creates it at once, without devtmpfs udev does it later. */
 static bool wait_for_node(const char *path)
 {
 	struct stat st;
@@ -71,11 +72,11 @@ static int print_attached(const struct args *args, const struct disk *disk)
 }
 
 /**
- * struct attempt - what an attach asks for, and what it got
- * @args: the command line
- * @attach: what to ask for
- * @disk: the disk, if there is one
- * @why: why there is none
+ * struct attempt - an attach: request and result
+ * @args: command line
+ * @attach: request
+ * @disk: disk, if the attach succeeded or found one
+ * @why: error message, if it failed
  */
 struct attempt {
 	const struct args *args;
@@ -84,7 +85,7 @@ struct attempt {
 	const char *why;
 };
 
-/* The kernel does not wait for a target that is busy with our former self. */
+/* Attach, and retry while the target answers BUSY, because the kernel does not retry. */
 static int attach_patiently(const char *address, void *arg)
 {
 	uint64_t end = now_ms() + TARGET_WAIT_MS;
@@ -101,7 +102,7 @@ static int attach_patiently(const char *address, void *arg)
 	return ret;
 }
 
-/* Is it attached at this address already? As attached_find(). */
+/* Call attached_find() for one address of the target. */
 static int find_attached(const char *address, void *arg)
 {
 	struct attempt *attempt = arg;
@@ -116,8 +117,8 @@ static bool not_attached(int ret)
 }
 
 /*
- * Only if it is not attached yet. Who attaches the same under the same name at the same
- * time has a disk soon; until then the kernel refuses the name, and it is looked again.
+ * Attach unless a matching disk exists. -EEXIST although no disk had the name means that
+ * another process is attaching this export: search again until its disk appears.
  */
 static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 {
@@ -154,7 +155,7 @@ static int attach_somewhere(struct attempt *attempt, const char *host)
 	return ret;
 }
 
-/* A target that boots: not there, or there without its exports. */
+/* Check for the errors of a target that is booting: unreachable, or without its exports. */
 static bool may_come(int error)
 {
 	return unreachable(error) || error == -ECONNREFUSED ||
@@ -219,7 +220,7 @@ static int attach_disk(const struct args *args, uint32_t wait)
 	}
 	attach->secret = secret_file ? secret : NULL;
 	ret = attach_within(&attempt, host, wait);
-	/* The kernel refuses a number that is out of range before it asks the target. */
+	/* The kernel rejects a number out of range before it connects: a usage error. */
 	if (ret)
 		ret = ret == -ERANGE ? RNBD_EXIT_USAGE : RNBD_EXIT_FAIL;
 	else

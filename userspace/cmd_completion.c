@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd completion: a completion script for bash, made of the command table.
+ * rnbd completion: print a completion script for bash, made from the command table.
  *
- * Operation: nothing here knows a command by name; a new row of the table, and a new
- * option of a row, is completed without a change here.
+ * Operation: all commands and options come from the table, so that new ones need no change
+ * here.
  *
  * Ownership, concurrency: the table is only read.
- * Errors: a shell that is not known is a usage error.
+ * Errors: a shell other than bash is a usage error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "help.h"
 #include "util.h"
 
-/* Shell code that leaves in $words what completes a word of this kind. */
+/* Return shell code that sets $words to the completions of this kind. */
 static const char *completion_code(const char *complete)
 {
 	static char text[256];
@@ -42,8 +42,8 @@ static const char *completion_code(const char *complete)
 }
 
 /*
- * The case of one command: values of its options, its options, its operands.
- * Where no operand can follow, the options are all that is left to offer.
+ * Print the case branch of one command: values of its options, its options, its
+ * operands. After the last operand, the script offers the options.
  */
 static void completion_command(const struct command *cmd)
 {
@@ -102,9 +102,9 @@ static const char completion_start[] =
 	"\tlocal cmd=${COMP_WORDS[1]} first=2 operands=0 options words='' list word i\n";
 
 /*
- * Bash makes words of their own of "=" and ":". Operands are the words that are
- * neither options nor the value of one; $valued lists the options that take a
- * value.
+ * Bash passes each "=" and ":" as a separate word. A word is an operand if it is
+ * neither an option nor the value of an option; $valued lists the options that take
+ * a value.
  */
 static const char completion_words[] =
 	"\n"
@@ -135,7 +135,7 @@ static const char completion_words[] =
 	"\telse\n"
 	"\tcase $cmd in\n";
 
-/* Names that others gave are neither expanded here, as by compgen -W, nor later. */
+/* Names may contain shell syntax: do not use compgen -W, which expands it, and quote by %q. */
 static const char completion_tail[] =
 	"\tesac\n"
 	"\tfi\n"
@@ -147,7 +147,7 @@ static const char completion_tail[] =
 	"}\n"
 	"complete -F _rnbd rnbd\n";
 
-/* Is no row before this one of the same command or group? */
+/* Check that no earlier row has the same first word. */
 static bool first_of_word(const struct command *table, size_t i)
 {
 	size_t len = strcspn(table[i].name, " ");
@@ -161,7 +161,7 @@ static bool first_of_word(const struct command *table, size_t i)
 	return true;
 }
 
-/* The cases of the shell function that lists commands. */
+/* Print the case branches of the shell function that lists commands. */
 static void completion_commands(const struct command *table)
 {
 	size_t i, j;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd deactivate: let all I/O of a disk fail, for good.
+ * rnbd deactivate: make all I/O of a disk fail, until the disk is detached.
  *
- * Operation: a write to a file of the disk in sysfs, which returns when it is done.
- * Ownership: nothing is kept.
+ * Operation: one write to a file of the disk in sysfs. The write returns when no request
+ * of the disk is in flight.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line that names the disk.
  */
@@ -19,7 +20,6 @@
 #include "netlink_client.h"
 #include "util.h"
 
-/* The kernel takes any word for yes. */
 static int write_knob(const char *disk)
 {
 	char *path = xasprintf("/sys/block/%s/rnbd/deactivate", disk);

@@ -2,8 +2,8 @@
 /*
  * rnbd detach: detach one disk or all disks of this machine.
  *
- * Operation: a disk that is in use is asked for again until the wait is over.
- * Ownership: nothing is kept.
+ * Operation: if a disk is in use, the command retries the detach for a limited time.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line that names the disk.
  */
@@ -18,7 +18,7 @@
 #include "resolve.h"
 #include "util.h"
 
-/* udev opens a disk for a moment whenever it has appeared or was written. */
+/* Default of --wait in seconds: udev opens a disk briefly after it appears or was written. */
 #define BUSY_WAIT	2
 #define NAP_MS		10
 
@@ -31,7 +31,7 @@ static bool matches(const char *pattern)
 	return some;
 }
 
-/* Does a logical volume, an array or multipath lie on it or on a partition? */
+/* Check whether a logical volume, an MD array or multipath uses the disk or a partition. */
 static bool has_holders(const char *name)
 {
 	char *disk = xasprintf("/sys/block/%s/holders/*", name);
@@ -43,7 +43,7 @@ static bool has_holders(const char *name)
 	return some;
 }
 
-/* @wait: seconds; for holders, which do not go by themselves, no longer than usual */
+/* @wait: seconds; at most BUSY_WAIT if the disk has holders, which only other commands remove */
 static int detach_one(const char *name, const struct args *args, uint32_t wait)
 {
 	const bool force = args_has(args, "force");
@@ -58,7 +58,7 @@ static int detach_one(const char *name, const struct args *args, uint32_t wait)
 			break;
 		take_nap(NAP_MS);
 	}
-	/* It was listed a moment ago. */
+	/* Another process has detached the disk since it was listed. */
 	if (ret == -ENODEV && args_has(args, "idempotent"))
 		ret = 0;
 	if (!ret)
@@ -109,7 +109,7 @@ int cmd_detach(const struct args *args)
 		return ret;
 
 	ret = rnbd_open();
-	/* Without the module nothing is attached. */
+	/* Without the module no disk is attached. */
 	if (ret == -ENOENT && args_has(args, "idempotent"))
 		return RNBD_EXIT_OK;
 	if (ret) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd discover: what this host may attach at a target, as a table or as JSON with
- * stable keys.
+ * rnbd discover: list the exports that this host may attach at a target, as a table or
+ * as JSON with stable keys.
  *
- * Operation: one dump, sorted by name.
- * Ownership: nothing is kept.
+ * Operation: one netlink request, then a dump of the exports, sorted by name.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
- * Errors: one line that names the target. That there is nothing to attach is none,
- * but a hint says why that may be.
+ * Errors: one line that names the target. An empty list is no error; a note gives the
+ * command that allows this host.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,13 +28,13 @@
 #define BUSY_NAP_MAX_MS	2000
 
 /**
- * struct question - what a target is asked, and its answer
- * @host_id: who asks
- * @port: of the target
- * @secret: of who asks, if @has_secret
- * @has_secret: there is one
- * @exports: the answer
- * @why: why there is none
+ * struct question - a discovery: request and result
+ * @host_id: UUID of this host
+ * @port: port of the target
+ * @secret: secret of this host; valid if @has_secret
+ * @has_secret: whether the host authenticates
+ * @exports: exports that the host may attach
+ * @why: error message, if the discovery failed
  */
 struct question {
 	uint8_t host_id[UUID_SIZE];
@@ -59,7 +59,7 @@ static int ask(const char *address, void *arg)
 	return ret;
 }
 
-/* A target may have too much to do at the moment, or hear from this host too often. */
+/* Retry while the target is overloaded, or limits the rate at which this host connects. */
 static int ask_patiently(const char *address, void *arg)
 {
 	uint64_t end = now_ms() + BUSY_WAIT_MS;

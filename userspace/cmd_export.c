@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd export ...: exports, their hosts and ports, in the target's configfs.
+ * rnbd export ...: manage exports, their hosts and ports, in the target's configfs.
  *
- * Operation: every command is a short series of steps on configfs; target.c has
- * those that others take too. "add" takes back what it made if a later step
- * fails.
- * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Operation: each command is a short sequence of steps on configfs; target.c has the
+ * steps that several commands share. If a step of "add" fails, the command removes the
+ * objects that its earlier steps created.
+ * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
  * Errors: one line per failure; exit code 1.
  */
@@ -51,7 +51,7 @@ static int offer_on_addr(const char *export_dir, const char *text)
 	return ret;
 }
 
-/* On all ports there are, of which one has to listen. */
+/* Offer the export on all ports; an error if none of them is enabled. */
 static int offer_on_all(const struct strlist *ports, const char *export_dir)
 {
 	bool enabled = false;
@@ -72,7 +72,7 @@ static int offer_on_all(const struct strlist *ports, const char *export_dir)
 	return ret;
 }
 
-/* On the ports that were named, or on all there are, or on a new one. */
+/* Offer the export on the given ports, otherwise on all ports, or on a new one if none exists. */
 static int offer(const struct args *args, const char *export_dir)
 {
 	struct strlist ports = { };
@@ -100,7 +100,10 @@ static int offer(const struct args *args, const char *export_dir)
 	return ret;
 }
 
-/* Clients would take two exports with one UUID for one. What comes in between the kernel sees. */
+/*
+ * Check that no other enabled export has the same UUID, which identifies the data. The
+ * kernel repeats the check when it enables the export.
+ */
 static int check_uuid_unused(const char *export_dir)
 {
 	char *exports = configfs_path("exports"), *uuid = configfs_read(export_dir, "uuid");
@@ -149,7 +152,7 @@ static int add_steps(const struct args *args, const char *dir)
 		ret = configfs_write(dir, "uuid", uuid) ?: check_uuid_unused(dir);
 	if (!ret && args_has(args, "exclusive"))
 		ret = configfs_write(dir, "exclusive", "1");
-	/* The data may have had an owner before. */
+	/* An earlier export of the same data may have an owner on record. */
 	if (!ret)
 		ret = owner_store_put_back(dir);
 	while (!ret && (host = args_next(args, "host", &pos)))
@@ -254,7 +257,7 @@ static bool offered_at(const char *name, const char *addr, uint16_t port)
 	return offered;
 }
 
-/* On any port that listens? */
+/* Check whether an enabled port offers the export. */
 static bool offered(const char *name)
 {
 	struct strlist ports = { };
@@ -294,7 +297,7 @@ static int add_missing_port(struct strlist *list, const char *name, const char *
 	return RNBD_EXIT_OK;
 }
 
-/* What of the wishes of "add" an export that is there does not fulfil. */
+/* List the options of "add" that an existing export does not match. Returns an exit code. */
 static int find_unfulfilled(const struct args *args, const char *name, const char *dir,
 			    struct strlist *list)
 {
@@ -332,7 +335,7 @@ static int find_unfulfilled(const struct args *args, const char *name, const cha
 	return ret;
 }
 
-/* "add" of an export that is there: may it stay as it is? */
+/* "add" of an existing export: succeed with --idempotent if it matches the options. */
 static int check_existing(const struct args *args, const char *name, const char *dir)
 {
 	struct strlist list = { };
@@ -350,7 +353,7 @@ static int check_existing(const struct args *args, const char *name, const char 
 		    list.item[i], name);
 	if (!ret && list.nr)
 		ret = RNBD_EXIT_FAIL;
-	/* Without --port any will do. An add that was stopped may have got to none. */
+	/* Without --port any port will do; an interrupted "add" may not have offered the export. */
 	if (!ret && !args_has(args, "port") && !offered(name) && offer(args, dir)) {
 		target_unmake();
 		ret = RNBD_EXIT_FAIL;
@@ -412,7 +415,7 @@ static int prune_ports(const struct strlist *ports)
 	return ret;
 }
 
-/* A fenced host stays; what is kept of the others stays, see target_remove_host(). */
+/* Remove hosts that no export allows, except fenced ones; see target_remove_host(). */
 static int prune_hosts(const struct strlist *hosts)
 {
 	struct link_map used = { };
@@ -435,7 +438,7 @@ static int prune_hosts(const struct strlist *hosts)
 	return ret;
 }
 
-/* Unlinks an export from its ports; those are added to @ports. */
+/* Remove the links of all ports to an export, and add the names of these ports to @ports. */
 static int withdraw(const char *name, struct strlist *ports)
 {
 	struct strlist names = { };
@@ -460,7 +463,7 @@ static int withdraw(const char *name, struct strlist *ports)
 	return ret;
 }
 
-/* Is the target there, and this export is not? */
+/* Check that the target module is loaded and has no export with this name. */
 static bool is_absent(const char *name)
 {
 	char *root = configfs_path("exports");
@@ -536,7 +539,7 @@ int cmd_export_disable(const struct args *args)
 	return set_enable(args, "disable", false);
 }
 
-/* The clients hear of it from the target; what is done here is one write. */
+/* The write makes the target read the new size and notify its clients. */
 int cmd_export_resize(const struct args *args)
 {
 	const char *name = args->operand[0];

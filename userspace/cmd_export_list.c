@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd export list, rnbd export show: exports as configfs has them.
+ * rnbd export list, rnbd export show: show exports and their state from configfs.
  *
- * Operation: an export is read attribute by attribute. "show" prints what JSON
- * has, a line per key, so both always tell the same.
+ * Operation: the attributes of an export are read one by one. "show" prints the members
+ * of the JSON object, one per line, so that both forms have the same contents.
  * Ownership: a struct export owns its strings.
  * Concurrency: see configfs.c.
  * Errors: one line.
@@ -22,7 +22,7 @@
 #define HOST_SIZE	256
 
 /**
- * struct export - what configfs says about an export
+ * struct export - attributes and links of an export in configfs
  */
 struct export {
 	char *path, *state, *cache, *write_cache, *uuid, *owner;
@@ -31,7 +31,7 @@ struct export {
 	struct strlist hosts, readonly_hosts, ports;
 };
 
-/* Add the address of a port to those of an export, or of all that it offers. */
+/* Add the address of a port to @map for each export that it offers, or only for @name. */
 static void read_port(const char *dir, const char *name, struct link_map *map)
 {
 	char *exports = xasprintf("%s/exports", dir);
@@ -57,7 +57,7 @@ static void read_port(const char *dir, const char *name, struct link_map *map)
 	free(exports);
 }
 
-/* The addresses at which an export, NULL: each of all exports, is offered. */
+/* Map each export, or only @name unless it is NULL, to the addresses at which it is offered. */
 static void read_ports(const char *name, struct link_map *map)
 {
 	char *all = configfs_path("ports");
@@ -219,7 +219,7 @@ static void print_text(struct json_object *value)
 	free(text);
 }
 
-/* "key: value"; what an array has is separated by spaces */
+/* Print "key: value"; spaces separate the elements of an array. */
 static void print_line(const char *key, struct json_object *value)
 {
 	size_t i;

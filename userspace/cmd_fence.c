@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd fence, unfence and fenced: hosts that others must be able to go on without.
+ * rnbd fence, unfence and fenced: exclude hosts from the storage of the target.
  *
- * Operation: the kernel marks the host at once, and then that is kept in a file: a fence
- * that is not kept has not succeeded. It is lifted in the file first. From
- * then on the sessions of the host end, which takes as long as the storage takes;
- * active_sessions says how many are left, and fence_done which fence was complete.
- * Ownership: see fence_store.c for what is kept.
- * Concurrency: to fence a host that is fenced begins another generation, so anybody may
- * ask again, and whoever waits then waits for that.
- * Errors: whoever gets no exit code 0 from rnbd fence must not go on; the host may
- * be fenced all the same. One that was complete has succeeded, also if it was lifted since:
- * a host that is started anew may do that at once.
+ * Operation: "fence" marks the host in the kernel at once, and then records the fence in
+ * a file. A fence that cannot be recorded is a failure, because a restart of the target
+ * would forget it. "unfence" changes the file first and the kernel last. The sessions of
+ * a fenced host close; each is active until the storage has completed its requests.
+ * active_sessions is the number of sessions left, and fence_done is the generation of
+ * the last fence that was complete.
+ * Ownership: fence_store.c manages the files of recorded fences.
+ * Concurrency: fencing a fenced host begins another generation. So several callers may
+ * fence the same host, and each waits for its own generation.
+ * Errors: a cluster manager must not take over from the host unless "fence" returns exit
+ * code 0; after another exit code, the host may be fenced nevertheless. A fence that was
+ * complete is a success even if it was lifted before the command noticed: with
+ * unfence_on_restart, the next login of a restarted host lifts it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +35,7 @@
 #define NAP_MS		20
 #define TELL_MS		10000
 
-/* Returns an exit code; the directory is set if that is RNBD_EXIT_OK. */
+/* Find the directory of the host. Returns an exit code; @dir is set on RNBD_EXIT_OK. */
 static int fence_host(const struct args *args, char **dir)
 {
 	uint8_t uuid[UUID_SIZE];
@@ -43,7 +46,7 @@ static int fence_host(const struct args *args, char **dir)
 	return *dir ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
 }
 
-/* A number that must not be taken for 0 if it cannot be read. */
+/* Read a number; unlike with configfs_read_u64(), a failure is an error and not 0. */
 static int read_number(const char *dir, const char *attr, uint32_t *number)
 {
 	char *text = configfs_get(dir, attr);
@@ -66,7 +69,7 @@ static int read_state(const char *dir, struct fence *fence)
 	return ret;
 }
 
-/* What could not be kept ends with the target, and is no success. */
+/* Record the fence state; @lock is the result of fence_store_lock(). */
 static int keep(const char *dir, const struct fence *fence, int lock)
 {
 	int ret = lock < 0 ? lock : fence_store_keep(dir, fence);
@@ -78,10 +81,10 @@ static int keep(const char *dir, const struct fence *fence, int lock)
 	return ret;
 }
 
-/* Marks the host in the kernel and keeps that; the I/O of the host is not waited for. */
+/* Fence the host in the kernel and record the fence; does not wait for the I/O of the host. */
 static int fence_begin(const char *dir, struct fence *fence)
 {
-	/* Before anything that may wait for a disk of this machine. */
+	/* Fence first: access to the file may wait for a disk of this machine. */
 	int ret = configfs_write(dir, "fenced", "begin");
 	int lock;
 
@@ -89,7 +92,7 @@ static int fence_begin(const char *dir, struct fence *fence)
 		return ret;
 	lock = fence_store_lock();
 	ret = read_state(dir, fence);
-	/* Also if it was unfenced meanwhile: whoever did that may have kept an older generation. */
+	/* Record an unfenced state, too: the unfence may have recorded an older generation. */
 	if (!ret)
 		ret = keep(dir, fence, lock);
 	if (lock >= 0)
@@ -98,15 +101,15 @@ static int fence_begin(const char *dir, struct fence *fence)
 }
 
 /*
- * The state, and then which fence was complete: if it is that of the state, then it was so
- * while it was fenced; if it is an older one, then what lifted the fence came before.
+ * Read fence_state before fence_done. If the state says that the host is unfenced, and the
+ * later value of fence_done is still older, the fence was lifted before it was complete.
  */
 static int read_both(const char *dir, struct fence *fence, uint32_t *done)
 {
 	return read_state(dir, fence) ?: read_number(dir, "fence_done", done);
 }
 
-/* Until nothing of it can reach the storage; 0 seconds: without a limit */
+/* Wait until no request of the host can reach the storage; @seconds: limit, 0: none */
 static int fence_wait(const char *dir, const struct fence *begun, uint32_t seconds)
 {
 	uint64_t begin = now_ms(), tell = begin + TELL_MS;
@@ -120,7 +123,7 @@ static int fence_wait(const char *dir, const struct fence *begun, uint32_t secon
 			return ret;
 		if (done >= begun->generation)
 			return 0;
-		/* A host that was made anew meanwhile has forgotten the fence. */
+		/* A host that was removed and created again can have an older generation. */
 		if (!now.fenced || now.generation < begun->generation) {
 			err("it was unfenced meanwhile");
 			return -ECANCELED;
@@ -186,7 +189,7 @@ int cmd_unfence(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-/* One that an exit code 0 of rnbd fence stands for is "fenced". */
+/* Describe the fence state; "fenced" means a complete fence, as exit code 0 of "fence" does. */
 static const char *fence_word(const struct fence *fence, uint32_t done)
 {
 	if (!fence->fenced)
@@ -194,7 +197,7 @@ static const char *fence_word(const struct fence *fence, uint32_t done)
 	return done < fence->generation ? "draining" : "fenced";
 }
 
-static int unread;	/* hosts that could not be listed */
+static int unread;	/* number of hosts whose state could not be read */
 
 static void list_fenced(const char *name, struct table *table, struct json_object *array)
 {
@@ -205,7 +208,7 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 	const char *word;
 	char *since;
 
-	/* A host that is not shown must not be taken for one that is not fenced. */
+	/* The list lacks this host, which may be fenced: make the exit code a failure. */
 	if (read_both(dir, &fence, &done) ||
 	    read_number(dir, "unfence_on_restart", &until)) {
 		unread++;
@@ -240,7 +243,7 @@ static int show_fenced(const char *dir)
 	return RNBD_EXIT_OK;
 }
 
-/* As of all of them. */
+/* Print one host in the same JSON form as the list of all hosts. */
 static int show_json(const char *dir, const char * const *heads, uint32_t columns)
 {
 	struct table table = { .columns = columns };

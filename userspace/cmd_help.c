@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd help: the overview, a group of commands, or one command.
+ * rnbd help: print the overview, or the help of a group of commands or of one command.
  *
- * Operation: the words are looked up in the command table; help.c prints.
+ * Operation: the operands are looked up in the command table; help.c prints the texts.
  * Ownership, concurrency: the table is only read.
  * Errors: an unknown command is a usage error.
  */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd host ..., and rnbd export allow and deny: who may attach what.
+ * rnbd host ..., rnbd export allow and deny: manage hosts and their permissions.
  *
- * Operation: a host is made when it is first allowed something, and stays, with its
- * limits, until it is removed. Deny by default
- * is the kernel's: a link from an export to a host is all that there is.
- * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Operation: a host is created when it is first allowed an export, and stays with its
+ * limits until it is removed. A link from an export to a host is the permission; the
+ * kernel denies hosts without a link.
+ * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
- * Errors: one line; hosts behind one that fails are left as they were. deny waits for
- * the requests of the hosts before that one.
+ * Errors: one line. The command stops at the first host that fails and leaves the hosts
+ * after it unchanged. "deny" still waits for the requests of the hosts before it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #include "target.h"
 #include "target_wait.h"
 
-/* Before anything is done: a wrong command line does nothing. */
+/* Check the UUIDs first, so that a wrong command line changes nothing. */
 static int check_hosts(const struct args *args)
 {
 	uint8_t uuid[UUID_SIZE];
@@ -72,7 +72,7 @@ static int unlink_host(const char *export_dir, const char *text)
 	return ret;
 }
 
-/* The storage may hang: deny all hosts before the wait. */
+/* Deny all hosts before the wait, because the storage may hang. */
 static int deny(const struct args *args)
 {
 	int denied = 0, waited = 0;
@@ -117,7 +117,7 @@ int cmd_export_deny(const struct args *args)
 	return deny(args);
 }
 
-/* The exports that a host may attach. */
+/* List the exports that a host may attach. */
 static void exports_of(const char *host, struct strlist *exports)
 {
 	struct strlist names = { };
@@ -138,11 +138,11 @@ static void exports_of(const char *host, struct strlist *exports)
 	free(all);
 }
 
-/* The limits of a host: by an option, or the operand; none of them is 0 in configfs. */
+/* Limits of a host; @option NULL: the operand sets it. The word "none" is 0 in configfs. */
 static const struct {
 	const char *attr;
 	const char *option;
-	const char *label;	/* before the value, in messages */
+	const char *label;	/* prefix of the value in messages */
 	bool is_number;
 } limits[] = {
 	{ "max_pool_bytes", NULL, "" },
@@ -150,7 +150,7 @@ static const struct {
 	{ "max_sessions", "sessions", "--sessions ", true },
 };
 
-/* Returns an exit code. */
+/* Parse the text of a limit; 0 means none. Returns an exit code. */
 static int parse_limit(size_t i, const char *text, uint64_t *limit)
 {
 	uint32_t number = 0;
@@ -280,7 +280,7 @@ static void list_text(const char *dir, const char *attr, struct json_object *obj
 	free(text);
 }
 
-/* Of the hosts that are listed; read once for all of them. */
+/* Exports by host, read once for all rows of the list */
 static struct link_map hosts_exports;
 
 static void list_host(const char *name, struct table *table, struct json_object *array)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd hostid: print the identity of this machine.
+ * rnbd hostid: print the host UUID of this machine.
  *
- * Operation: hostid.c reads it, or makes it at the first use.
- * Ownership: nothing is kept.
+ * Operation: hostid.c reads the UUID, or creates it at the first use.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd list: attached disks as a table or as JSON with stable keys.
+ * rnbd list: list attached disks as a table or as JSON with stable keys.
  *
- * Operation: disks.c has the sorted list and the JSON object of a disk.
- * Ownership: nothing is kept.
+ * Operation: disks.c returns the sorted list, and the JSON object of each disk.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line.
  */

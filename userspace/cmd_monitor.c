@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd monitor: changes of state of disks and of the target's sessions.
+ * rnbd monitor: print state changes of disks and of the target's sessions.
  *
- * Operation: a socket is a member of the groups "events" of both families, as
- * far as they are there, and of the group of the netlink controller that tells
- * of families that come and go; so the modules may be loaded and unloaded while
- * it runs. What to listen to is asked for over a second socket, because events
- * can come in between on the first.
+ * Operation: one netlink socket joins the event groups of the families of both modules,
+ * if they are loaded, and the group in which the netlink controller announces new and
+ * removed families. So the modules may be loaded and unloaded while the command runs.
+ * A second socket looks up families and groups, because events may arrive between a
+ * request and its reply on the first one.
  *
- * Output: an event is one line on stdout, which is line buffered. What else
- * there is to know goes to stderr: what is listened to, from when on, and
- * whether events were lost because they came faster than they were read.
+ * Output: each event is one line on stdout, which is line buffered. Notes go to stderr:
+ * the start of listening to a family, an unloaded module, and lost events, which happen
+ * if events arrive faster than the command reads them.
  *
- * Ownership: both sockets live as long as the command.
- * Concurrency: one thread. SIGINT and SIGTERM come as readable data, so that they
- * end it between two lines.
- * Errors: no family at the start, and a socket that fails. A full stdout ends
- * it; main() says so.
+ * Ownership: both sockets exist as long as the command runs.
+ * Concurrency: one thread. The command reads SIGINT and SIGTERM from a signalfd, so that
+ * a signal ends it between two lines.
+ * Errors: neither module is loaded at the start, or a socket fails. A write error on
+ * stdout ends the command; main() reports it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -55,11 +55,11 @@
 #define STAMP_SIZE	40
 
 /**
- * struct source - a family that sends events
- * @name: of the family, and of its module
- * @group: its multicast group
+ * struct source - a netlink family that sends events
+ * @name: name of the family and of its module
+ * @group: name of the multicast group for events
  * @print: prints an event
- * @family: its number, 0 while it is not there
+ * @family: number of the family, 0 while it does not exist
  */
 struct source {
 	const char *name;
@@ -95,7 +95,7 @@ static void print_json(struct json_object *obj, const char *stamp,
 	json_print_line(obj);
 }
 
-/* A line; the text of it may come from the peer. */
+/* Print an event as one line, without control characters: a peer may choose the text. */
 static void __printf(2, 3) print_event(const char *reason, const char *fmt, ...)
 {
 	char event[1024], *line;
@@ -125,7 +125,7 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 	}
 	if (format_addr(disk.address, disk.port, target, sizeof(target)))
 		snprintf(target, sizeof(target), "?");
-	/* The reason is that of the last loss, which may be long past. */
+	/* In other states, disk.reason is that of an earlier loss of the connection. */
 	if (!strcmp(disk.state, "reconnecting"))
 		reason = disk.reason;
 	else if (!strcmp(disk.state, "failed"))
@@ -187,7 +187,7 @@ static struct source sources[] = {
 	{ RNBDT_GENL_NAME, RNBDT_GENL_EVENTS, print_session, 0 },
 };
 
-/* Listen to a family if it is there. */
+/* Join the event group of a family, if the family exists. */
 static void join(struct source *source)
 {
 	int family, group, ret;
@@ -206,7 +206,7 @@ static void join(struct source *source)
 	note("listening to %s", source->name);
 }
 
-/* A family came or went; the kernel ends memberships by itself. */
+/* Handle a new or removed family. The kernel ends the memberships of a removed one. */
 static void on_family(struct nlmsghdr *hdr)
 {
 	const struct genlmsghdr *genl = nlmsg_data(hdr);
@@ -229,7 +229,7 @@ static void on_family(struct nlmsghdr *hdr)
 		} else if (genl->cmd == CTRL_CMD_DELFAMILY && source->family) {
 			source->family = 0;
 			note("%s was unloaded", name);
-			/* The news may be older than its return. */
+			/* The module may be loaded again by the time this message is read. */
 			join(source);
 		}
 	}
@@ -278,11 +278,11 @@ static int open_sources(void)
 	size_t i;
 	int ret;
 
-	/* Events answer no request. */
+	/* Events are not replies, so their sequence numbers match no request. */
 	nl_socket_disable_seq_check(events);
 	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_event, NULL);
 	nl_socket_set_nonblocking(events);
-	/* The kernel may allow less. */
+	/* Ignore a failure: the kernel may allow only a smaller buffer. */
 	nl_socket_set_buffer_size(events, EVENT_BUFFER, 0);
 
 	ret = genl_ctrl_resolve_grp(queries, "nlctrl", "notify");
@@ -306,7 +306,7 @@ static int open_sources(void)
 	return RNBD_EXIT_FAIL;
 }
 
-/* Until a signal comes. */
+/* Print events until a signal arrives or stdout fails. Returns an exit code. */
 static int print_events(int signals)
 {
 	struct pollfd fds[] = {
@@ -326,7 +326,7 @@ static int print_events(int signals)
 			break;
 		ret = nl_recvmsgs_default(events);
 		if (ret == -NLE_NOMEM) {
-			/* ENOBUFS, as libnl has it */
+			/* libnl maps ENOBUFS to this error. */
 			note("events were lost");
 		} else if (ret < 0 && ret != -NLE_AGAIN && ret != -NLE_INTR) {
 			err("cannot receive from the kernel: %s", nl_geterror(ret));

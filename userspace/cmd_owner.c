@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * rnbd export owner: show, end or move the ownership of an exclusive export; rnbd export
- * keep: keep what changes as hosts attach and detach.
+ * keep: record the owners in files as hosts attach and detach.
  *
- * Operation: the kernel ends the attachment of the earlier owner at once, and that is kept
- * in a file: a change that is not kept has not succeeded, because the next start of the
- * target would let the earlier owner continue. Then the command waits for the requests of
- * that owner which the storage has.
- * Ownership: see owner_store.c for what is kept.
- * Concurrency: hosts may attach and detach at the same time; the kernel orders the changes.
- * Errors: one line; exit code 1 although the kernel may have changed the owner.
+ * Operation: the kernel closes the attachment of the earlier owner at once, and the
+ * command records the new owner in a file. A change that cannot be recorded is a failure,
+ * because the next start of the target would allow the earlier owner to continue. Then
+ * the command waits until the storage has completed the requests of the earlier owner.
+ * Ownership: owner_store.c manages the files of recorded owners.
+ * Concurrency: hosts may attach and detach concurrently; the kernel orders the changes.
+ * Errors: one line. After exit code 1, the kernel may have changed the owner nevertheless.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,9 +62,9 @@ static int move_owner(const struct args *args, const char *dir, const char *host
 }
 
 /**
- * struct kept - owner_state of an export as it was kept last
- * @name: of the export
- * @state: line
+ * struct kept - the last recorded owner of an export
+ * @name: name of the export
+ * @state: value of the attribute owner_state
  */
 struct kept {
 	char *name;
@@ -72,16 +72,16 @@ struct kept {
 };
 
 /**
- * struct all_kept - the exports that were there at the last look
- * @kept: in the order of their names
- * @nr: number of them
+ * struct all_kept - the exports at the last reading of configfs
+ * @kept: exports, sorted by name
+ * @nr: number of exports in @kept
  */
 struct all_kept {
 	struct kept *kept;
 	size_t nr;
 };
 
-/* Takes what was kept of an export out of @old; names are asked for in their order. */
+/* Take the recorded state of an export out of @old; callers pass the names in sorted order. */
 static char *take_state(struct all_kept *old, size_t *next, const char *name)
 {
 	char *state;
@@ -106,14 +106,14 @@ static void free_kept(struct all_kept *all)
 	free(all->kept);
 }
 
-/* Keep the owner of an export if that has changed. Returns a negative errno. */
+/* Record the owner of an export if it differs from @old. Returns 0 or a negative errno. */
 static int keep_one(const char *name, char *old, struct all_kept *now)
 {
 	char *dir = configfs_path("exports/%s", name);
 	char *state = configfs_try(dir, "owner_state");
 	int ret = 0;
 
-	/* An export may be removed at any time. */
+	/* Ignore an export that was removed in between. */
 	if (state && (!old || strcmp(old, state)) && configfs_exists(dir))
 		ret = owner_store_keep(dir);
 	if (ret == -ESTALE)
@@ -129,7 +129,7 @@ static int keep_one(const char *name, char *old, struct all_kept *now)
 	return ret;
 }
 
-/* Keep the owners that have changed since the last call. Returns a negative errno. */
+/* Record the owners that changed since the last call. Returns 0 or a negative errno. */
 static int keep_changed(struct all_kept *old)
 {
 	char *all = configfs_path("exports");
@@ -148,7 +148,7 @@ static int keep_changed(struct all_kept *old)
 	return ret;
 }
 
-/* configfs has no events: the attributes are read once a second. */
+/* configfs has no events, so this command reads the attributes once a second. */
 int cmd_export_keep(const struct args *args)
 {
 	struct all_kept kept = { };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd port ...: where the target listens.
+ * rnbd port ...: manage the ports, that is the addresses at which the target listens.
  *
- * Operation: a port is named by its ID, the name of its directory, or by its
- * address.
- * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Operation: an operand names a port by its ID, which is the name of its directory in
+ * configfs, or by its address.
+ * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
- * Errors: one line; "add" then leaves nothing behind.
+ * Errors: one line. An "add" that fails removes the directory that it created.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ int cmd_port_add(const struct args *args)
 	return RNBD_EXIT_OK;
 }
 
-/* The directory of a port by its ID or address, or NULL after a message. */
+/* Find the directory of a port by its ID or address; NULL after a message. */
 static char *find_port(const char *text)
 {
 	char host[HOST_SIZE];

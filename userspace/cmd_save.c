@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd save, rnbd restore, rnbd clear: the whole configuration of the target.
+ * rnbd save, restore and clear: save, restore and remove the configuration of the target.
  *
- * Operation: a file is replaced in one step, by a rename, once all of the new one
- * is on stable storage; whoever looks sees the old one or the new one, also
- * after a power cut. What is about to be saved is parsed first, as restore will:
- * a file that cannot be restored is no use. Restoring may wait for devices that are
- * late: what does not need them is usable meanwhile.
- * Ownership: the file belongs to the administrator, or to whom he gave it, who stays
- * its owner. A symbolic link stays, what it leads to is replaced; one that leads to
- * nothing is refused. Nobody else may read the file: whoever knows the UUID of a host
- * can attach as that host.
- * Concurrency: of two that save at once the last one wins, whole.
- * Errors: a line each. A save that fails leaves the old file as it was and
- * nothing beside it. Sessions that begin while clear runs end with it.
+ * Operation: "save" first parses the text that it would write, as "restore" does, and
+ * fails if "restore" would reject it. It writes a new file to stable storage and then
+ * renames it, so that readers see the old or the new file as a whole, also after a power
+ * failure. "restore" may wait for devices that appear late; before the wait, it restores
+ * the objects that need no such device.
+ * Ownership: the file belongs to the administrator; a replaced file keeps its owner. A
+ * symbolic link stays, and the file that it leads to is replaced; a link that leads to no
+ * file is an error. Only the owner may read the file, because any client that knows the
+ * UUID of a host without a secret can attach as that host.
+ * Concurrency: of two concurrent saves, the last one replaces the whole file.
+ * Errors: one line for each error. A "save" that fails leaves the old file unchanged and
+ * no temporary file. "clear" also ends sessions that begin while it runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static const char *file_operand(const struct args *args)
  * Reading
  */
 
-/* A file with a NUL behind it, or a bit too much of it; NULL after a message. */
+/* Read at most FILE_MAX + 1 bytes of a file as a string; NULL after a message. */
 static char *read_file(const char *file, size_t *len)
 {
 	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
@@ -69,8 +69,8 @@ static char *read_file(const char *file, size_t *len)
 }
 
 /*
- * Returns an exit code: a file that is wrong stays so, one that cannot be read may be
- * there later.
+ * Returns an exit code: RNBD_EXIT_USAGE if the file is invalid, RNBD_EXIT_FAIL if it cannot
+ * be read, so that a retry may help.
  */
 static int load(const char *file, struct target_config *config)
 {
@@ -89,7 +89,7 @@ static int load(const char *file, struct target_config *config)
 	return ret;
 }
 
-/* The path of an export that has one which leads nowhere; otherwise NULL. */
+/* Return the path of the export if no file exists there; otherwise NULL. */
 static const char *absent_path(const struct target_config_object *export)
 {
 	const char *path = export->value[target_config_schema[TARGET_CONFIG_EXPORT].wanted_on];
@@ -133,7 +133,7 @@ static int write_file(const char *file, const char *text)
 	return ret;
 }
 
-/* Is it what restore would take? */
+/* Check that "restore" would accept the text. */
 static int check_text(const char *text)
 {
 	struct target_config config;
@@ -163,8 +163,8 @@ static bool has_absent(const struct target_config *config)
 }
 
 /*
- * An export that could not be enabled, because its device is late, is no wish to have it
- * disabled from now on: it stays enabled in a file that says so.
+ * An export whose device is missing is disabled, but not because the administrator disabled
+ * it: if the old file enables it, the new file does so, too.
  */
 static void keep_enabled(const char *file, struct target_config *config)
 {
@@ -196,7 +196,7 @@ static void keep_enabled(const char *file, struct target_config *config)
 	target_config_free(&old);
 }
 
-/* What configfs does not tell, restore has to find elsewhere. */
+/* Check that the copy of each secret is readable: restore needs it, as configfs shows none. */
 static int check_secrets(const struct target_config *config)
 {
 	const struct target_config_schema *schema = &target_config_schema[TARGET_CONFIG_HOST];
@@ -262,7 +262,7 @@ static bool is_attached(const struct session *session)
 	return !strcmp(session->state, "login") || !strcmp(session->state, "live");
 }
 
-/* No session that somebody uses may be there; 0, or -EBUSY after a line for each. */
+/* Check that no client is logged in. Returns 0 or a negative errno after messages. */
 static int check_no_sessions(const char *remedy)
 {
 	struct sessions sessions = { };
@@ -317,9 +317,9 @@ static int secret_attr(void)
 }
 
 /*
- * A host that was given its secret after the file was written must not come back
- * without: that would let in whoever knows its id. A file of one's own may hold an older
- * secret than the one that rnbd host secret has kept: that is said.
+ * A host that got its secret after the file was written must be restored with it: otherwise
+ * any client that knows its UUID could attach. If the file names another secret than the
+ * copy of "rnbd host secret", print a note, because that secret may be older.
  */
 static void use_kept_secrets(struct target_config *config)
 {
@@ -354,7 +354,7 @@ static void use_kept_secrets(struct target_config *config)
 	}
 }
 
-/* Can a port listen at its address? That is one of this machine, or all of them. */
+/* Check that a port can listen at an address: one of this machine, or the wildcard. */
 static int try_address(const char *text)
 {
 	const struct addrinfo hints = {
@@ -364,7 +364,7 @@ static int try_address(const char *text)
 	int ret = 0;
 	int fd;
 
-	/* an interface that is not there, everything else was looked at before */
+	/* The parser has checked the address, so only its interface can be missing. */
 	if (getaddrinfo(text, NULL, &hints, &addr))
 		return -EADDRNOTAVAIL;
 	fd = socket(addr->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -377,9 +377,9 @@ static int try_address(const char *text)
 }
 
 /*
- * What the file says is right; whether it fits this machine is another matter. All that
- * does not is named. Returns how many things would keep restore from doing all of it.
- * With @late paths that are not there yet do not.
+ * Report the secrets, paths and addresses of a valid file that are not usable on this
+ * machine. Returns the number of those that would prevent a complete restore. With @late,
+ * a missing path is not reported.
  */
 static int misfits(const struct target_config *config, bool late)
 {
@@ -422,7 +422,7 @@ static int misfits(const struct target_config *config, bool late)
 	return nr;
 }
 
-/* Exports that are to be enabled and cannot be, without their path. */
+/* Add the exports that @config enables, but whose path does not exist yet, to @late. */
 static int find_late(const struct target_config *config, struct strlist *late, uint32_t wait)
 {
 	const struct target_config_list *exports = &config->list[TARGET_CONFIG_EXPORT];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd secret generate, rnbd host secret: make a secret, and demand it of a host.
+ * rnbd secret generate, rnbd host secret: create a secret, and require it from a host.
  *
- * Operation: secret_store.c keeps a copy of the secret that the kernel of the target is
- * told; host_give() says in which order. A rotation leaves the host with two secrets, of
- * which either proves a login, until the old one is withdrawn.
- * Ownership: a secret is wiped as soon as it is written or told. rnbd secret generate
- * alone prints one.
+ * Operation: the command sets the secret in the kernel of the target, and secret_store.c
+ * keeps a copy in a file; see host_give() for the order. During a rotation a host has two
+ * secrets, and either authenticates a login, until the old one is withdrawn.
+ * Ownership: a secret in memory is wiped after it was written to a file or the kernel.
+ * Only "rnbd secret generate" prints a secret.
  * Concurrency: the directory of the copies is locked while a secret changes. The lock is
- * released before the command waits for the storage of the sessions that end.
- * Errors: one line that names the host or the file and what to do.
+ * released before the command waits for the I/O of the closing sessions.
+ * Errors: one line that names the host or the file, and the remedy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,10 +63,10 @@ int cmd_secret_generate(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-/* Tells the kernel, and makes the host if it is not there. */
+/* Set the secret in the kernel; creates the host if it does not exist. */
 static int host_set(const char *dir, const uint8_t *secret)
 {
-	/* Before the host may attach anything, if that is still to come. */
+	/* A new host has no permission yet, so it cannot attach before the secret is set. */
 	int ret = target_make_bare_host(dir);
 	bool made = !ret;
 
@@ -80,11 +80,11 @@ static int host_set(const char *dir, const uint8_t *secret)
 }
 
 /*
- * The copy is in its place before the kernel hears of the secret. If it cannot be kept,
- * nothing has happened; if the kernel refuses, the former copy comes back. After a crash
- * in between rnbd restore gives the host the new one: the older one may have been
- * changed because others know it. If only this program dies, the kernel has that one
- * until it is run again, and nobody was told that it had succeeded.
+ * Replace the copy first, then the secret in the kernel. If the copy cannot be written,
+ * nothing changes; if the kernel rejects the secret, the former copy is restored. After a
+ * crash of the machine in between, "rnbd restore" sets the new secret, because the former
+ * one may be known to others. If only this program dies, the kernel has the former one
+ * until the command is repeated.
  */
 static int host_give(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
@@ -109,8 +109,8 @@ static int check_host(const char *dir)
 }
 
 /*
- * The copy goes first: after a crash in between the target starts without the old secret,
- * which others may know.
+ * Remove the copy first: after a crash in between, the target starts without the old
+ * secret, which others may know.
  */
 static int host_withdraw(const char *dir, const struct secret_copy *copy)
 {
@@ -121,12 +121,12 @@ static int host_withdraw(const char *dir, const struct secret_copy *copy)
 	return ret ?: configfs_write(dir, "old_secret", RNBD_SECRET_NONE);
 }
 
-/* From now on this secret alone counts. */
+/* Make @secret the only secret of the host. */
 static int host_replace(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
 	int ret = 0;
 
-	/* rnbd restore must not give back an old secret that the kernel does not have. */
+	/* "rnbd restore" must not set an old secret that the kernel no longer has. */
 	if (configfs_read_u64(dir, "has_secret") && !configfs_read_u64(dir, "has_old_secret"))
 		ret = secret_copy_forget_old(copy);
 	if (!ret)
@@ -135,9 +135,9 @@ static int host_replace(const char *dir, const struct secret_copy *copy, const u
 }
 
 /*
- * The present secret becomes the old one as well, and then the new one replaces it. After a
- * crash in between both secrets are the present one, or restore gives the host the new and
- * the old one. Running the command again completes it.
+ * Make the present secret the old one as well, and then replace the present one by @secret.
+ * After a crash in between, the host has the present secret twice, or "rnbd restore" sets
+ * the new and the old one. Running the command again completes the rotation.
  */
 static int host_rotate(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
@@ -170,14 +170,14 @@ static int host_rotate(const char *dir, const struct secret_copy *copy, const ui
 	if (!ret)
 		ret = host_give(dir, copy, secret);
 	if (ret) {
-		/* The present secret stays the only one. */
+		/* Undo: the present secret stays the only one. */
 		secret_copy_forget_old(copy);
 		configfs_write(dir, "old_secret", RNBD_SECRET_NONE);
 	}
 	return ret;
 }
 
-/* The kernel first: a crash in between leaves a host that has to prove itself again. */
+/* Clear the kernel first: after a crash in between, restore sets the secret from the copy. */
 static int host_take(const char *dir, const struct secret_copy *copy)
 {
 	int ret = check_host(dir);
@@ -235,7 +235,7 @@ int cmd_host_secret(const struct args *args)
 	secret_copy_exit(&copy);
 	if (copy.store >= 0)
 		close(copy.store);
-	/* A rotation ends no session. */
+	/* A rotation closes no session. */
 	if (!ret && !args_has(args, "rotate"))
 		ret = target_wait_outdated(dir);
 	free(dir);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd secret set: replace the secret of disks that are attached.
+ * rnbd secret set: replace the secret of attached disks.
  *
- * Operation: the module takes the new secret for the next login of each disk; the
- * connections stay.
+ * Operation: the client module uses the new secret from the next login on, for the whole
+ * session of each disk. The present connections stay.
  * Ownership: the secret is wiped before the command ends.
- * Concurrency: one thread. Of two that set a secret the last one wins.
- * Errors: one line for each disk that fails; the others are done all the same.
+ * Concurrency: one thread. If two commands set a secret, the last one wins.
+ * Errors: one line for each disk that fails; the command continues with the others.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd session list: the sessions of this machine, as a client and as a target, as tables
- * or as JSON with stable keys.
+ * rnbd session list: list the sessions of this machine, as a client and as a target, as
+ * tables or as JSON with stable keys.
  *
- * Operation: one dump for each end whose module is loaded. The order is that of the numbers
- * of the sessions.
- * Ownership: nothing is kept.
+ * Operation: one netlink dump from each module that is loaded. The sessions are sorted by
+ * number.
+ * Ownership: no state is kept.
  * Concurrency: one thread.
- * Errors: one line. A module that is not loaded is an error if the other one is not loaded
- * either, or if only that end is asked for.
+ * Errors: one line. A module that is not loaded is an error only if neither module is
+ * loaded, or if --client or --target requests this module alone.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,9 +27,9 @@
 
 /**
  * struct both - sessions of both ends
- * @client: the module rnbd is loaded, and its sessions are asked for
- * @target: the same of the module rnbd-target
- * @disks: all disks
+ * @client: whether the sessions of the client (module rnbd) were read
+ * @target: whether the sessions of the target (module rnbd-target) were read
+ * @disks: all disks; each names its session
  * @sessions: sessions of the target
  */
 struct both {
@@ -39,7 +39,7 @@ struct both {
 	struct sessions sessions;
 };
 
-/* "2025-01-31T12:00:00", without a space: it is a cell of a table */
+/* Format as "2025-01-31T12:00:00", without a space, so that a table cell is one word. */
 static void format_since(const struct session *session, char text[TIME_TEXT_SIZE])
 {
 	time_t since = time(NULL) - (time_t)session->seconds;
@@ -127,7 +127,7 @@ static void print_client_table(const struct client_sessions *sessions)
 
 		if (format_addr(disk->address, disk->port, target, sizeof(target)))
 			snprintf(target, sizeof(target), "?");
-		/* Only a caller with CAP_NET_ADMIN gets it. */
+		/* The kernel reports the host UUID only to callers with CAP_NET_ADMIN. */
 		*host = '\0';
 		if (memcmp(disk->host_id, no_host, UUID_SIZE))
 			format_uuid(disk->host_id, host);
@@ -173,7 +173,7 @@ static void print_json(const struct both *both, const struct client_sessions *cl
 	json_print(array);
 }
 
-/* Returns 0, or a negative errno; -ENOENT without the module. */
+/* Read the sessions of the client. Returns 0 or a negative errno; -ENOENT without the module. */
 static int take_client(struct both *both)
 {
 	int ret = rnbd_open();

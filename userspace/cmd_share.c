@@ -3,9 +3,9 @@
  * rnbd host weight, rnbd host cgroup and rnbd export window: how hosts share the storage
  * of an export.
  *
- * Operation: each command prints the value in configfs, or writes another one, which the
- * target uses at once.
- * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Operation: each command prints a value from configfs, or writes a new one, which takes
+ * effect at once.
+ * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
  * Errors: one line.
  */
@@ -49,7 +49,7 @@ int cmd_host_weight(const struct args *args)
 	return show_or_set(target_find_host(args->operand[0]), "weight", value);
 }
 
-/* Say so if the limits of the cgroup do not apply. */
+/* Print a note if the limits of another cgroup apply. */
 static void check_cgroup(const char *dir)
 {
 	char *cgroup = configfs_read(dir, "cgroup");

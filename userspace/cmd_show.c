@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd show: everything about one disk, as groups of "key: value" for people or as
- * one JSON object: that of rnbd list with what sysfs knows besides.
+ * rnbd show: print all values of one disk, as text in groups of "key: value", or as one
+ * JSON object, which is that of rnbd list with further values from sysfs.
  *
- * Operation: one look at netlink, then sysfs. Keys for people are those of JSON.
- * Ownership: nothing is kept.
- * Concurrency: one thread; the disk goes on meanwhile.
+ * Operation: one netlink dump, then reads from sysfs. The keys are those of JSON.
+ * Ownership: no state is kept.
+ * Concurrency: one thread. The disk stays in use, so the values may be of different moments.
  * Errors: one line.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "sample.h"
 #include "util.h"
 
-/* Reads a number of sysfs; one that an older module does not have is not known. */
+/* Read a number from sysfs; it is unknown if the file is missing, as with an older module. */
 static int read_number(const struct disk *disk, const char *file, struct option_value *value)
 {
 	char text[32];
@@ -35,7 +35,7 @@ static int read_number(const struct disk *disk, const char *file, struct option_
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* @segment: size of a registered piece of the pool, which is no option */
+/* @segment: size of a pool segment in bytes, which no option sets */
 static int read_sysfs(struct disk *disk, struct option_value *segment)
 {
 	const struct opt *opt;
@@ -99,7 +99,7 @@ static void line_size(const char *key, uint64_t bytes)
 		line(key, "%" PRIu64 " (%s)", bytes, text);
 }
 
-/* What was granted and, if it is another number, what was requested. */
+/* Print the granted number and, if it differs, the requested one. */
 static void line_grant(const char *key, uint64_t granted, uint64_t requested)
 {
 	if (granted == requested)
@@ -132,7 +132,7 @@ static void line_option(const struct opt *opt, const struct disk *disk)
 		else
 			line(opt->key, "never");
 	} else if (requested->known && opt->type != OPT_FLAG && opt->type != OPT_WORD) {
-		/* Polled queues are requested besides, and granted as some of all. */
+		/* The granted number includes the polled queues, the requested one does not. */
 		if (opt->attr == RNBD_ATTR_QUEUES)
 			number += option_number(&disk->requested, "poll_queues");
 		line_grant(opt->key, granted->number, number);
@@ -153,7 +153,7 @@ static void print_group(const struct disk *disk, enum opt_group group,
 		line_option(opt, disk);
 		if (opt->attr != RNBD_ATTR_POOL_BYTES)
 			continue;
-		/* A property of the pool that is no option. */
+		/* No option sets this property of the pool. */
 		if (segment->known)
 			line_size("segment_bytes", segment->number);
 		else

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd stat: counters since the attach, or rates by interval.
+ * rnbd stat: print counters of disks since the attach, or rates per interval.
  *
- * Operation: without an interval one sample, as a table with a column per disk, a
- * JSON object per disk, or Prometheus' text, which also has the metrics of a target
- * on this machine. With an interval, interval.c takes the samples, and a line per
- * disk shows what happened since the sample before. A disk that is gone has no
- * line, a new one counts from its attach. A word for a disk is looked up for each
- * sample, so that a name means the disk that has it by then.
+ * Operation: without an interval, the command prints one sample, as a table with a column
+ * per disk, as a JSON object per disk, or in the text format of Prometheus, which also has
+ * the metrics of a target on this machine. With an interval, interval.c calls this file
+ * for each sample, and one line per disk has the rates since the previous sample. A disk
+ * that was detached has no line, and a new disk counts from its attach. The operand is
+ * resolved for each sample, so that a name means the disk that has it at that time.
  *
- * Output: a file gets its name when it is whole, so that node_exporter never reads
- * half of it.
+ * Output: with --output, a temporary file is renamed when it is complete, so that
+ * node_exporter never reads a part of it.
  *
  * Ownership: a list of samples is freed when the next one has replaced it.
  * Concurrency: one thread.
- * Errors: one line, also if the module is unloaded meanwhile. Prometheus is told
- * without a module that it is not there, which is an answer and no failure.
+ * Errors: one line, also if the module is unloaded while the command runs. With
+ * --prometheus, a metric reports that the module is not loaded, which is no failure.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,11 +43,11 @@
 #include "util.h"
 
 /**
- * struct stat_job - what is asked for, and the samples
- * @words: the disk, and when
+ * struct stat_job - request and samples
+ * @words: disk, interval and count from the command line
  * @json: print JSON
- * @old: the samples before
- * @now: the latest samples
+ * @old: previous samples
+ * @now: latest samples
  */
 struct stat_job {
 	struct interval_words words;
@@ -66,7 +66,7 @@ static int add_sample(struct samples *samples, const struct disk *disk)
 	ret = sample_take(disk, sample);
 	if (!ret)
 		samples->nr++;
-	/* It may have gone since it was listed. */
+	/* The disk may have been detached since it was listed. */
 	if (ret == -ENODEV)
 		return 0;
 	if (ret)
@@ -75,8 +75,8 @@ static int add_sample(struct samples *samples, const struct disk *disk)
 }
 
 /*
- * All disks, or the one that is asked for; @missing says that it is no failure if that
- * one is not there.
+ * Sample all disks, or the one that @word means. @missing: a word that means no disk is no
+ * failure.
  */
 static int take_samples(const char *word, bool missing, struct samples *samples)
 {
@@ -108,7 +108,7 @@ static int take_samples(const char *word, bool missing, struct samples *samples)
  * Counters
  */
 
-/* What every JSON object begins with. */
+/* Create a JSON object with the members that all objects begin with. */
 static struct json_object *identity_json(const struct disk *disk)
 {
 	struct json_object *obj = interval_json();
@@ -271,14 +271,14 @@ static int stat_intervals(struct stat_job *job)
  */
 
 /**
- * struct metrics - what is printed for Prometheus
- * @loaded: the module rnbd is there
+ * struct metrics - values to print for Prometheus
+ * @loaded: whether the module rnbd is loaded
  * @samples: a sample per disk
- * @clients: sessions of all disks
  * @disks: all disks
+ * @clients: sessions of @disks
  * @sessions: sessions of the target
- * @target: the target of this machine; not printed if a disk was asked for
- * @with_target: print @target
+ * @target: statistics of the target of this machine
+ * @with_target: print @target and @sessions; false if the command line names a disk
  */
 struct metrics {
 	bool loaded;
@@ -300,7 +300,7 @@ static void print_metrics(FILE *out, const struct metrics *metrics)
 	prometheus_target_sessions(out, &metrics->sessions);
 }
 
-/* Writes beside the file, under a name that no collector takes, and renames. */
+/* Write a temporary file, whose name a collector ignores, and rename it. */
 static int write_file(const char *path, const struct metrics *metrics)
 {
 	char *temporary = xasprintf("%s.XXXXXX", path);
@@ -320,7 +320,7 @@ static int write_file(const char *path, const struct metrics *metrics)
 		goto remove;
 	}
 	print_metrics(out, metrics);
-	/* The collector is another user; mkostemp() allows nobody else. */
+	/* The collector runs as another user, and mkostemp() allows access only to the owner. */
 	if (fchmod(fd, 0666 & ~mask) || fflush(out) || ferror(out)) {
 		err("%s: cannot write it: %s", path, strerror(errno));
 		fclose(out);
@@ -338,7 +338,7 @@ remove:
 	return ret;
 }
 
-/* The socket is that of the family of the client. */
+/* Read the sessions of the client; the open netlink socket must be that of the client. */
 static int take_client_sessions(struct metrics *metrics)
 {
 	int ret = disks_list(&metrics->disks);
@@ -349,8 +349,8 @@ static int take_client_sessions(struct metrics *metrics)
 }
 
 /*
- * Opens a socket of its own: the one of the client is no longer needed. Other users than
- * root get no sessions, which is no failure, as for exports and hosts.
+ * Read the sessions of the target. This replaces the netlink socket of the client, which is
+ * no longer needed. Users other than root get no sessions, which is no failure.
  */
 static int take_target_sessions(struct sessions *sessions)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd export stat, rnbd host stat: counters or rates of the exports and hosts.
+ * rnbd export stat, rnbd host stat: print counters or rates of exports and hosts.
  *
- * Operation: as rnbd stat does for disks: without an interval the counters since the
- * directory in configfs was made, with one what happened in each interval. An object
- * that was made between two samples counts from zero; one that is gone has no line.
+ * Operation: as rnbd stat does for disks. Without an interval, the command prints the
+ * counters since the directory in configfs was created; with an interval, it prints the
+ * rates of each interval. An object that was created between two samples counts from
+ * zero; an object that was removed has no line.
  *
  * Ownership: a list of objects is freed when the next one has replaced it.
  * Concurrency: one thread, see interval.c.
- * Errors: one line. An object that is not there is a failure at the start only.
+ * Errors: one line. A missing object is a failure only at the start.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -26,12 +27,12 @@
 #include "target_stat.h"
 
 /**
- * struct target_job - what is asked for, and the samples
+ * struct target_job - request and samples
  * @kind: exports or hosts
- * @words: the object, and when
+ * @words: object, interval and count from the command line
  * @json: print JSON
- * @old: the objects before
- * @now: the objects at the latest sample
+ * @old: objects at the previous sample
+ * @now: objects at the latest sample
  */
 struct target_job {
 	const struct target_kind *kind;
@@ -96,7 +97,7 @@ static void cell_us(struct table *table, double us)
 		table_cell(table, "%.0f", us);
 }
 
-/* The rows of an operation, with a column per object. */
+/* Add the rows of one operation, with a column per object. */
 static void add_op(struct table *table, const struct target_objects *objects, size_t i)
 {
 	const char *word = iostat_ops[i];
@@ -129,7 +130,7 @@ static void print_counters(const struct target_objects *objects)
 		table_cell(&table, "%s", objects->object[j].name);
 	for (i = 0; i < IOSTAT_OPS && objects->nr; i++)
 		add_op(&table, objects, i);
-	/* The kernel lists the same classes for all objects. */
+	/* The kernel lists the same classes of errors for all objects. */
 	for (i = 0; objects->nr && i < objects->object[0].io.nr_errors; i++) {
 		table_cell(&table, "errors-%s", objects->object[0].io.error[i].word);
 		for (j = 0; j < objects->nr; j++)
@@ -298,7 +299,7 @@ int cmd_host_stat(const struct args *args)
 	dir = target_find_host(job.words.word);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
-	/* The directory may have been made with digits of another case. */
+	/* The name of the directory may have the UUID in another case. */
 	job.words.word = strrchr(dir, '/') + 1;
 	ret = run(&job);
 	free(dir);

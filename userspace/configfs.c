@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The target's configuration tree, /sys/kernel/config/rnbd.
+ * Access the configfs tree of the target, /sys/kernel/config/rnbd.
  *
- * Operation: thin wrappers that turn an errno into one line that names the
- * object. What is wrong with a value the kernel log says in full.
- * Ownership: strings that are returned belong to the caller.
- * Concurrency: others may change the tree at the same time; an object that is
- * gone already is as good as removed.
- * Errors: negative errno after a message.
+ * Operation: thin wrappers of system calls; a failure prints one line with the object and
+ * the error. For a rejected value, the kernel log has the full reason.
+ * Ownership: the caller owns the strings that functions return.
+ * Concurrency: other processes may change the tree concurrently. Removing an object that
+ * no longer exists succeeds.
+ * Errors: a negative errno after a message, unless a function's comment says otherwise.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define BUSY_NAP_MS	100
 
 /**
- * configfs_check() - is the target there to be configured
+ * configfs_check() - check that the caller can configure the target
  *
  * Return: 0, or a negative errno after a message with the remedy.
  */
@@ -51,7 +51,7 @@ int configfs_check(void)
 	return -ENOENT;
 }
 
-/* Path below the root of the target's tree. */
+/* Build a path below the root of the target's tree; the caller frees it. */
 char *configfs_path(const char *fmt, ...)
 {
 	char *tail, *path;
@@ -73,13 +73,13 @@ bool configfs_exists(const char *path)
 	return !lstat(path, &st);
 }
 
-/* What is behind the root of the tree, for messages. */
+/* Return the part of a path below the root of the tree, for messages. */
 static const char *configfs_tail(const char *path)
 {
 	return path + strlen(CFG_ROOT) + 1;
 }
 
-/* Reads an attribute without its end of line; NULL and errno if that fails. */
+/* Read an attribute without its newline; on failure NULL and errno, without a message. */
 char *configfs_try(const char *path, const char *attr)
 {
 	char *file = xasprintf("%s/%s", path, attr);
@@ -100,13 +100,13 @@ char *configfs_try(const char *path, const char *attr)
 	return xstrdup(value);
 }
 
-/* Value of an attribute; "" if it cannot be read. */
+/* Read an attribute; "" without a message if it cannot be read. */
 char *configfs_read(const char *path, const char *attr)
 {
 	return configfs_try(path, attr) ?: xstrdup("");
 }
 
-/* Value of an attribute that has to be there, or NULL after a message. */
+/* Read an attribute; NULL after a message if it cannot be read. */
 char *configfs_get(const char *path, const char *attr)
 {
 	char *value = configfs_try(path, attr);
@@ -116,7 +116,7 @@ char *configfs_get(const char *path, const char *attr)
 	return value;
 }
 
-/* A number; 0 if it cannot be read. */
+/* Read a number; 0 without a message if it cannot be read. */
 uint64_t configfs_read_u64(const char *path, const char *attr)
 {
 	char *value = configfs_read(path, attr);
@@ -140,7 +140,7 @@ static int write_attr(const char *path, const char *attr, const char *value)
 	return ret;
 }
 
-/* The same without a word about the value. */
+/* Write an attribute like configfs_write(), but do not print the value in the message. */
 int configfs_write_secret(const char *path, const char *attr, const char *value)
 {
 	int ret = write_attr(path, attr, value);
@@ -161,7 +161,7 @@ int configfs_write(const char *path, const char *attr, const char *value)
 	return ret;
 }
 
-/* A host that was removed cannot be made again until its last session has ended. */
+/* Retry on EBUSY: a removed host cannot be created again until its last session has ended. */
 int configfs_mkdir(const char *path)
 {
 	uint64_t end = now_ms() + BUSY_MS;
@@ -188,7 +188,10 @@ int configfs_link(const char *target, const char *path)
 {
 	if (!symlink(target, path))
 		return 0;
-	/* The object has a link there, of whatever name, or one that excludes this one. */
+	/*
+	 * Without a message. EEXIST: a link to the object exists there, under any name.
+	 * EBUSY: the object has a link elsewhere that excludes this one.
+	 */
 	if (errno == EEXIST || errno == EBUSY)
 		return -errno;
 	err("cannot link %s: %s", configfs_tail(path), strerror(errno));
@@ -203,7 +206,7 @@ int configfs_unlink(const char *path)
 	return -EIO;
 }
 
-/* Directories and links in a directory, sorted; none and -errno if it cannot be read. */
+/* List the directories and links in a directory, sorted; -errno without a message on failure. */
 int configfs_names(const char *path, struct strlist *names)
 {
 	DIR *dir = opendir(path);
@@ -220,7 +223,7 @@ int configfs_names(const char *path, struct strlist *names)
 	return 0;
 }
 
-/* What a link leads to, by its last name; NULL and errno if it is none. */
+/* Return the last component of the target of a link; NULL and errno if it is no link. */
 static char *link_target(const char *dir, const char *name)
 {
 	char *path = xasprintf("%s/%s", dir, name);
@@ -237,8 +240,8 @@ static char *link_target(const char *dir, const char *name)
 }
 
 /*
- * The names of what the links in a directory lead to, sorted. A link may have any
- * name itself, so that tells nothing. -errno if they cannot be read.
+ * List the names of the objects to which the links in a directory lead, sorted. The link
+ * itself may have any name. Returns -errno without a message if the read fails.
  */
 int configfs_links(const char *path, struct strlist *targets)
 {
@@ -260,7 +263,7 @@ int configfs_links(const char *path, struct strlist *targets)
 	return ret;
 }
 
-/* Is there a link in a directory that leads to @target and has its name? */
+/* Check whether a directory has a link to @target that also has the name @target. */
 bool configfs_leads_to(const char *path, const char *target)
 {
 	char *have = link_target(path, target);
@@ -271,8 +274,8 @@ bool configfs_leads_to(const char *path, const char *target)
 }
 
 /*
- * The path of the link in a directory that leads to @target, or NULL. All links are read
- * only if the one of that name does not.
+ * Return the path of the link in a directory that leads to @target, or NULL. All links are
+ * read only if the link named @target leads elsewhere or does not exist.
  */
 char *configfs_find_link(const char *path, const char *target)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attached disks: the sorted list, the disk that an operand names, its JSON object.
+ * List the attached disks, find the disk that an operand names, and make JSON objects.
  *
- * Operation: one dump, sorted by disk. A disk is looked up in the list of all of
- * them, because a name or a UUID is known there only.
+ * Operation: one netlink dump, sorted by the name of the disk (rnbdN). An operand is
+ * looked up in the list of all disks, because the list has their names and export UUIDs.
  * Ownership: the caller of disk_json() owns the object.
  * Concurrency: one thread.
  * Errors: one line.
@@ -34,7 +34,7 @@ static void add_option(struct json_object *obj, const struct opt *opt,
 		json_add_u64(obj, opt->key, value->number);
 }
 
-/* What was granted, of one group, as far as netlink reports it. */
+/* Add the granted options of one group that netlink reports. */
 static void add_granted(struct json_object *obj, const struct options *granted,
 			enum opt_group group)
 {
@@ -47,9 +47,9 @@ static void add_granted(struct json_object *obj, const struct options *granted,
 }
 
 /**
- * disk_sysfs_options_json() - add the options that only sysfs has to a JSON object
+ * disk_sysfs_options_json() - add the options that only sysfs reports to a JSON object
  * @obj: object
- * @granted: values that were read there
+ * @granted: values that were read from sysfs
  */
 void disk_sysfs_options_json(struct json_object *obj, const struct options *granted)
 {
@@ -74,8 +74,10 @@ static struct json_object *requested_json(const struct options *requested)
 }
 
 /**
- * disk_json() - a disk as a JSON object
+ * disk_json() - make the JSON object of a disk
  * @disk: disk
+ *
+ * Return: the object; the caller owns it.
  */
 struct json_object *disk_json(const struct disk *disk)
 {
@@ -110,9 +112,9 @@ struct json_object *disk_json(const struct disk *disk)
 }
 
 /**
- * values_json() - add the numbers of a disk to a JSON object
+ * values_json() - add the counters and other numbers of a disk to a JSON object
  * @obj: object
- * @sample: numbers
+ * @sample: sample of the disk
  */
 void values_json(struct json_object *obj, const struct sample *sample)
 {
@@ -130,16 +132,16 @@ static int compare_disks(const void *a, const void *b)
 }
 
 /**
- * disks_list() - all disks in their order; says so if that fails
- * @disks: where they go; the caller frees disks->disk
+ * disks_list() - list all disks, sorted
+ * @disks: where the disks are stored; the caller frees disks->disk, also after a failure
  *
- * Return: an exit code.
+ * Return: an exit code, after a message if the list cannot be read.
  */
 int disks_list(struct disks *disks)
 {
 	int ret = rnbd_list(NULL, disks);
 
-	/* Of the family that was there when the socket was opened */
+	/* The family existed when the socket was opened, but not now. */
 	if (ret == -ENOENT)
 		err("the rnbd module was unloaded; run: modprobe rnbd");
 	else if (ret)
@@ -152,12 +154,12 @@ int disks_list(struct disks *disks)
 }
 
 /**
- * disks_open_list() - open the socket and list all disks; says so if that fails
- * @disks: where they go; the caller frees disks->disk
+ * disks_open_list() - open the netlink socket and list all disks
+ * @disks: where the disks are stored; the caller frees disks->disk, also after a failure
  *
  * The caller calls rnbd_close(), also after a failure.
  *
- * Return: an exit code.
+ * Return: an exit code, after a message if this fails.
  */
 int disks_open_list(struct disks *disks)
 {
@@ -168,7 +170,7 @@ int disks_open_list(struct disks *disks)
 	return disks_list(disks);
 }
 
-/* Say why a word means no disk; returns the exit code for that. */
+/* Print why resolve_disk() failed with @error. Returns the exit code. */
 int resolve_fail(int error)
 {
 	err("%s", resolve_error());
@@ -176,11 +178,11 @@ int resolve_fail(int error)
 }
 
 /**
- * disk_get() - the disk that the first operand means; says so if there is none
- * @args: the command line
- * @disk: where the disk goes
+ * disk_get() - find the disk that the first operand means
+ * @args: command line
+ * @disk: where the disk is stored
  *
- * Return: an exit code.
+ * Return: an exit code, after a message if no disk is found.
  */
 int disk_get(const struct args *args, struct disk *disk)
 {

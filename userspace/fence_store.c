@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What has to be known of the fences of a host when the target starts anew.
+ * Record the fence states of hosts for the next start of the target.
  *
- * Operation: the kernel tells it in one line, fence_state, which is kept in a file for
- * each host that was ever fenced. Whoever makes a host puts it back before the
- * host can be allowed anything. The kernel takes what is of a newer generation than it
- * has seen, so that nothing older can undo a fence.
- * Ownership: the files belong to rnbd; nobody has to edit them. That of a host which was
- * removed stays: its disks may still be there, and have to stay revoked.
- * Concurrency: fence_store_lock() is held from where the state is read until it is kept, and
- * while a fence is lifted. A fence begins without it, in the kernel, and its I/O is waited for
- * without it.
- * Errors: a line that names the file. A host whose file is no good is not made.
+ * Operation: the kernel shows the fence state of a host in one line, fence_state, which is
+ * recorded in a file for each host that was ever fenced. Commands that create a host write
+ * the line back before an export allows the host. The kernel ignores a line unless its
+ * generation is newer than the one it has, so an old file cannot undo a fence.
+ * Ownership: the files belong to rnbd; administrators need not edit them. The file of a
+ * removed host stays, because disks of the host may still exist and must stay revoked.
+ * Concurrency: fence_store_lock() is held from the read of the state until it is recorded,
+ * and while a fence is lifted. "rnbd fence" marks the host in the kernel before it takes
+ * the lock, and waits for the I/O of the host after it has released the lock.
+ * Errors: a line that names the file. A host whose file is damaged is not created.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,13 +28,13 @@
 
 #define PARENT_DIR	"/var/lib/rnbd"
 
-/* The file of a host; the caller frees it. */
+/* Build the path of the file of a host; the caller frees it. */
 static char *path_of(const char *host_dir)
 {
 	char text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
 
-	/* the directory may be in upper case */
+	/* The name of the directory may be in upper case. */
 	if (parse_uuid(strrchr(host_dir, '/') + 1, uuid))
 		abort();
 	format_uuid(uuid, text);
@@ -42,9 +42,10 @@ static char *path_of(const char *host_dir)
 }
 
 /**
- * fence_store_lock() - let nobody else change what is kept
+ * fence_store_lock() - lock the recorded states against changes by other commands
  *
- * Return: a file that the caller closes, or a negative errno quietly.
+ * Return: a file descriptor, or a negative errno without a message. The caller releases
+ * the lock by closing the descriptor.
  */
 int fence_store_lock(void)
 {
@@ -52,11 +53,11 @@ int fence_store_lock(void)
 }
 
 /**
- * fence_store_keep() - keep what is to be known of a host
- * @host_dir: of the host in configfs
- * @fence: what that is
+ * fence_store_keep() - record the fence state of a host
+ * @host_dir: directory of the host in configfs
+ * @fence: fence state
  *
- * Return: 0, or a negative errno quietly.
+ * Return: 0, or a negative errno without a message.
  */
 int fence_store_keep(const char *host_dir, const struct fence *fence)
 {
@@ -74,14 +75,14 @@ int fence_store_keep(const char *host_dir, const struct fence *fence)
 }
 
 /**
- * fence_store_keep_last() - keep what is to be known of a host that goes
- * @host_dir: of the host in configfs
+ * fence_store_keep_last() - record the fence state of a host that is about to be removed
+ * @host_dir: directory of the host in configfs
  *
  * Return: 0, or a negative errno after a message.
  */
 int fence_store_keep_last(const char *host_dir)
 {
-	/* What is read must still be true when it is written. */
+	/* Lock first: the state must not change between its read and its write. */
 	int lock = fence_store_lock();
 	char *text = configfs_get(host_dir, "fence_state");
 	int ret = text ? 0 : -EIO;
@@ -104,10 +105,10 @@ int fence_store_keep_last(const char *host_dir)
 }
 
 /**
- * fence_store_put_back() - tell the kernel what is kept of a host
- * @host_dir: of the host in configfs, which may attach nothing yet
+ * fence_store_put_back() - write the recorded fence state of a host to the kernel
+ * @host_dir: directory of the host in configfs; no export allows the host yet
  *
- * Return: 0, also if nothing is kept, or a negative errno after a message.
+ * Return: 0, also if no state is recorded, or a negative errno after a message.
  */
 int fence_store_put_back(const char *host_dir)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files that are the old one or the new one, also after a power cut.
+ * Replace files atomically: readers see the old or the new file, also after a power failure.
  *
- * Operation: a new file is filled beside the old one, and takes its place by a rename
- * once all of it is on stable storage.
- * Ownership: nothing is kept.
- * Concurrency: of two that replace a file at once the last one wins, whole.
- * Errors: are returned, callers say what they mean. Nothing stays beside the file.
+ * Operation: a temporary file in the same directory is written to stable storage and then
+ * renamed to the name of the file.
+ * Ownership: no state is kept.
+ * Concurrency: of two concurrent replacements, the last one replaces the whole file.
+ * Errors: a negative errno without a message, which the caller prints. No temporary file
+ * is left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,15 +41,15 @@ static int write_all(int fd, const char *text)
 }
 
 /**
- * file_replace() - put a file in its place, whole
- * @path: its place; no symbolic link
- * @text: what is to be in it
- * @old: what is there now, or NULL. The new one is its owner's, and nobody may do what
- *	he could not do before
+ * file_replace() - create a file, or replace it atomically
+ * @path: path of the file; not a symbolic link
+ * @text: new contents
+ * @old: status of the present file, or NULL; the new file gets its owner and group, and
+ *	at most its permissions
  *
- * After file_sync_dir() it is there after a power cut, too.
+ * The new file survives a power failure only after file_sync_dir().
  *
- * Return: 0, or a negative errno quietly: what was there before is as it was.
+ * Return: 0, or a negative errno without a message; the old file is unchanged then.
  */
 int file_replace(const char *path, const char *text, const struct stat *old)
 {
@@ -78,10 +79,10 @@ out_free:
 }
 
 /**
- * file_sync_dir() - make sure that a file that was put in its place stays there
- * @path: of the file
+ * file_sync_dir() - sync the directory of a file, so that a rename survives a power failure
+ * @path: path of the file
  *
- * Return: 0, or a negative errno quietly.
+ * Return: 0, or a negative errno without a message.
  */
 int file_sync_dir(const char *path)
 {
@@ -98,11 +99,12 @@ int file_sync_dir(const char *path)
 }
 
 /**
- * file_lock_dir() - make a directory for files of rnbd, and lock it against other commands
- * @parent: directory above it, which is made as well
+ * file_lock_dir() - create a directory for files of rnbd, and lock it against other commands
+ * @parent: parent of @dir, created as well
  * @dir: directory
  *
- * Return: a file that the caller closes, or a negative errno quietly.
+ * Return: a file descriptor, or a negative errno without a message. The caller releases
+ * the lock by closing the descriptor.
  */
 int file_lock_dir(const char *parent, const char *dir)
 {
@@ -110,7 +112,7 @@ int file_lock_dir(const char *parent, const char *dir)
 
 	if ((mkdir(parent, 0755) && errno != EEXIST) || (mkdir(dir, 0700) && errno != EEXIST))
 		return -errno;
-	/* Whoever made them may have died before. */
+	/* Sync also if they exist: the process that created them may have died before its sync. */
 	ret = file_sync_dir(parent) ?: file_sync_dir(dir);
 	if (ret)
 		return ret;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Help texts, made of the command table.
+ * Print help texts from the command table.
  *
- * Operation: nothing here knows a command by name; a new row of the table shows up in
- * the overview, in the help of its group and in its own help.
+ * Operation: all texts come from the table. A new row appears in the overview, in the help
+ * of its group and in its own help without a change here.
  *
  * Ownership, concurrency: the table is only read.
  * Errors: none.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The identity of this machine, /etc/rnbd/hostid.
+ * Read or create the host UUID of this machine, /etc/rnbd/hostid.
  *
- * Operation: a random UUID, made at the first use. It is written to a file of
- * its own and linked into place, so that of two first uses at once one wins
- * and both see the same UUID.
- * Ownership: the file belongs to the administrator; it is never overwritten.
- * Concurrency: see above.
- * Errors: a file with something else in it is an error, not overwritten.
+ * Operation: the first use creates a random UUID. It is written to a temporary file, which
+ * is then linked to the final name. So of two concurrent first uses one wins, and both
+ * read the same UUID.
+ * Ownership: the file belongs to the administrator; the tool never overwrites it.
+ * Concurrency: see Operation.
+ * Errors: a file without a valid UUID is an error and stays unchanged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define HOSTID_DIR	"/etc/rnbd"
 #define HOSTID_FILE	HOSTID_DIR "/hostid"
 
-/* Returns 0, -ENOENT quietly, or another error after saying so. */
+/* Returns 0, -ENOENT without a message, or another negative errno after a message. */
 static int hostid_read(uint8_t uuid[UUID_SIZE])
 {
 	char line[UUID_TEXT_SIZE + 2] = "";
@@ -97,8 +97,8 @@ out:
 }
 
 /**
- * hostid_get() - the identity of this machine, made if there is none
- * @uuid: where it goes
+ * hostid_get() - get the host UUID of this machine; creates it if there is none
+ * @uuid: where the UUID is stored
  *
  * Return: 0, or a negative errno after a message.
  */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Samples at regular intervals, for the commands that print rates.
+ * Take samples at regular intervals, for the commands that print rates.
  *
  * Operation: the first sample is taken at once, the next ones at multiples of the
- * interval; a multiple that was missed is skipped. On a terminal the head of the
- * table is repeated.
+ * interval. After a delay of more than one interval, multiples count from the end of the
+ * delay. On a terminal the head of the table is repeated.
  *
- * Ownership: the samples belong to the functions of the job.
- * Concurrency: one thread. SIGINT and SIGTERM are blocked and waited for, so that
- * they end a command between two lines. Standard output is line buffered.
- * Errors: those of the functions of the job; output that cannot be written ends it.
+ * Ownership: the callbacks of the job own the samples.
+ * Concurrency: one thread. SIGINT and SIGTERM are blocked and received by sigtimedwait(),
+ * so that a signal ends the command between two lines. Standard output is line buffered.
+ * Errors: an exit code of a callback that is not RNBD_EXIT_OK ends the command, and so
+ * does a write error on standard output.
  */
 #include <errno.h>
 #include <math.h>
@@ -37,7 +38,7 @@ static uint64_t now_ns(void)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* Returns false if a signal came before. */
+/* Sleep until @when (ns, monotonic clock); returns false if a signal ended the sleep. */
 static bool wait_until(uint64_t when, const sigset_t *ending)
 {
 	for (;;) {
@@ -54,11 +55,11 @@ static bool wait_until(uint64_t when, const sigset_t *ending)
 }
 
 /**
- * interval_words() - read the operands [WORD] [INTERVAL [COUNT]]
- * @args: with --all the word is missing
- * @words: filled
+ * interval_words() - parse the operands [WORD] [INTERVAL [COUNT]]
+ * @args: command line; with --all there is no WORD
+ * @words: where the operands are stored
  *
- * Return: 0 or an exit code after a message.
+ * Return: 0, or an exit code after a message.
  */
 int interval_words(const struct args *args, struct interval_words *words)
 {
@@ -82,8 +83,8 @@ int interval_words(const struct args *args, struct interval_words *words)
 }
 
 /**
- * interval_run() - take samples and print what happened between them
- * @job: what is taken and printed
+ * interval_run() - take samples and print the activity between them
+ * @job: intervals and callbacks
  *
  * Return: an exit code; RNBD_EXIT_OK after a signal.
  */
@@ -130,8 +131,8 @@ static void format_now(char *stamp, const char *format)
 }
 
 /**
- * interval_stamp() - the time of day for a line of a table
- * @stamp: STAMP_SIZE bytes
+ * interval_stamp() - format the time of day for a line of a table
+ * @stamp: where the text is stored; STAMP_SIZE bytes
  */
 void interval_stamp(char *stamp)
 {
@@ -139,10 +140,10 @@ void interval_stamp(char *stamp)
 }
 
 /**
- * interval_print_rate() - print a cell of a line, after a blank
- * @width: characters
- * @decimals: digits behind the point
- * @rate: NAN: unknown, printed as a dash
+ * interval_print_rate() - print a blank and a cell of a line
+ * @width: lowest width of the cell in characters
+ * @decimals: number of digits after the decimal point
+ * @rate: value; NAN means unknown and is printed as a dash
  */
 void interval_print_rate(int width, int decimals, double rate)
 {
@@ -153,9 +154,9 @@ void interval_print_rate(int width, int decimals, double rate)
 }
 
 /**
- * interval_json() - begin the JSON object of a sample
+ * interval_json() - create the JSON object of a sample
  *
- * Return: an object with the key time; the caller owns it.
+ * Return: an object with the member "time"; the caller owns it.
  */
 struct json_object *interval_json(void)
 {

@@ -12,13 +12,13 @@ struct args;
 struct json_object;
 
 /**
- * struct interval_job - samples at multiples of an interval
- * @seconds: the interval
- * @count: samples to print, 0: until a signal comes
- * @head: prints the head of the table; NULL: there is none
- * @take: takes a sample and returns an exit code; @first: there is nothing to compare
- *	it with yet
- * @print: prints what happened since the sample before, which it then forgets
+ * struct interval_job - samples to take at regular intervals
+ * @seconds: interval in seconds
+ * @count: number of intervals to print, 0: until a signal arrives
+ * @head: prints the head of the table; may be NULL
+ * @take: takes a sample and returns an exit code; @first is true for the first sample,
+ *	which has no previous one
+ * @print: prints the activity since the previous sample and frees the previous sample
  * @arg: argument of @take and @print
  */
 struct interval_job {
@@ -32,9 +32,9 @@ struct interval_job {
 
 /**
  * struct interval_words - the operands [WORD] [INTERVAL [COUNT]]
- * @word: the object, NULL for all
- * @seconds: 0: once
- * @count: 0: until a signal comes
+ * @word: name of the object, NULL: all objects
+ * @seconds: interval in seconds, 0: print the counters once
+ * @count: number of intervals, 0: until a signal arrives
  */
 struct interval_words {
 	const char *word;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * I/O statistics of the target: the text of io_stat and io_errors, and what follows
- * from the numbers.
+ * I/O statistics of the target: parse io_stat and io_errors, and compute differences, totals,
+ * mean latency and latency quantiles from them.
  *
- * Operation: a line of io_stat is an operation, followed by KEY=NUMBER and the
- * histogram of latencies; a line of io_errors is a class and a number. Operations that
- * the tool does not know are skipped. Documentation/ABI/configfs-rnbd describes both.
+ * Operation: each line of io_stat names an operation, followed by KEY=NUMBER pairs and the
+ * latency histogram. Each line of io_errors holds an error class and a count. The parser
+ * skips operations that the tool does not know. Documentation/ABI/configfs-rnbd describes
+ * both formats.
  *
- * Ownership: the caller owns all memory. Concurrency: pure functions.
- * Errors: -EPROTO if a text has another form.
+ * Ownership: the caller owns all memory.
+ * Concurrency: pure functions.
+ * Errors: -EPROTO if a text does not have the documented format.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +47,7 @@ static const char *next_line(const char *text)
 	return text + (*text == '\n');
 }
 
-/* Reads the numbers of an operation up to the end of the line. */
+/* Parse the numbers of an operation up to the end of the line. */
 static int parse_op(const char *line, struct op_stat *op)
 {
 	uint64_t requests;
@@ -68,11 +70,11 @@ static int parse_op(const char *line, struct op_stat *op)
 }
 
 /**
- * iostat_parse() - read the text of io_stat
- * @text: lines
- * @stat: its operations are filled
+ * iostat_parse() - parse the text of io_stat
+ * @text: contents of io_stat
+ * @stat: statistics; the member op is filled
  *
- * Return: 0 or -EPROTO.
+ * Return: 0, or -EPROTO if the text is malformed.
  */
 int iostat_parse(const char *text, struct iostat *stat)
 {
@@ -89,11 +91,11 @@ int iostat_parse(const char *text, struct iostat *stat)
 }
 
 /**
- * iostat_parse_errors() - read the text of io_errors
- * @text: lines
- * @stat: its errors are filled
+ * iostat_parse_errors() - parse the text of io_errors
+ * @text: contents of io_errors
+ * @stat: statistics; the members error and nr_errors are filled
  *
- * Return: 0 or -EPROTO.
+ * Return: 0, or -EPROTO if the text is malformed or has too many classes.
  */
 int iostat_parse_errors(const char *text, struct iostat *stat)
 {
@@ -133,7 +135,7 @@ static uint64_t error_count(const struct iostat *stat, const char *word)
 	return 0;
 }
 
-/* Counters decrease only if the export or the host was removed and made again. */
+/* Counters decrease only if the export or the host was removed and created again. */
 static bool made_again(const struct iostat *old, const struct iostat *now)
 {
 	size_t i;
@@ -150,10 +152,11 @@ static bool made_again(const struct iostat *old, const struct iostat *now)
 }
 
 /**
- * iostat_since() - what happened between two readings
- * @old: the older one, NULL if the object was not there
- * @now: the newer one
- * @diff: filled; all of @now if the object was made between the readings
+ * iostat_since() - compute the difference between two readings
+ * @old: older reading, NULL if the object did not exist then
+ * @now: newer reading
+ * @diff: difference; a copy of @now if @old is NULL or the object was created again
+ *	between the readings
  */
 void iostat_since(const struct iostat *old, const struct iostat *now, struct iostat *diff)
 {
@@ -172,7 +175,7 @@ void iostat_since(const struct iostat *old, const struct iostat *now, struct ios
 		diff->error[i].count -= error_count(old, diff->error[i].word);
 }
 
-/* Requests of an operation, failed ones included. */
+/* Return the number of requests of an operation, failed requests included. */
 uint64_t iostat_requests(const struct op_stat *op)
 {
 	uint64_t sum = 0;
@@ -183,7 +186,7 @@ uint64_t iostat_requests(const struct op_stat *op)
 	return sum;
 }
 
-/* Failed requests of all classes. */
+/* Return the number of failed requests of all error classes. */
 uint64_t iostat_errors(const struct iostat *stat)
 {
 	uint64_t sum = 0;
@@ -194,7 +197,7 @@ uint64_t iostat_errors(const struct iostat *stat)
 	return sum;
 }
 
-/* Mean latency in microseconds, NAN without requests. */
+/* Return the mean latency in microseconds, NAN without requests. */
 double iostat_mean_us(const struct op_stat *op)
 {
 	uint64_t requests = iostat_requests(op);
@@ -203,12 +206,13 @@ double iostat_mean_us(const struct op_stat *op)
 }
 
 /**
- * iostat_quantile_us() - bound of the latency of a share of the requests
- * @op: numbers of an operation
- * @quantile: share, above 0 and at most 1
+ * iostat_quantile_us() - compute an upper bound of a latency quantile
+ * @op: statistics of an operation
+ * @quantile: fraction of the requests, above 0 and at most 1
  *
- * Return: the least bound of a bucket in microseconds below which so many requests
- * were; INFINITY if they reach into the last bucket, NAN without requests.
+ * Return: the smallest upper bound of a histogram bucket, in microseconds, such that at least
+ * this fraction of the requests took less time; INFINITY if the quantile is in the last
+ * bucket, which has no upper bound; NAN without requests.
  */
 double iostat_quantile_us(const struct op_stat *op, double quantile)
 {

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As in drivers/target/iostat.h */
+/* The same values as in drivers/target/iostat.h */
 #define LATENCY_BUCKETS		24
 #define IOSTAT_ERRORS_MAX	32
 
-/* The operations, in the order of iostat_ops[]. */
+/* Operations, in the order of iostat_ops[]. */
 enum iostat_op {
 	IOSTAT_READ,
 	IOSTAT_WRITE,
@@ -22,11 +22,11 @@ enum iostat_op {
 extern const char * const iostat_ops[IOSTAT_OPS];
 
 /**
- * struct op_stat - numbers of one operation
- * @bytes: length of the successful requests
- * @nsecs: nanoseconds that all requests took
- * @latency: requests by the time they took: member i counts those below 2^i
- *	microseconds that are not in member i - 1, the last one all others
+ * struct op_stat - statistics of one operation
+ * @bytes: total length of the successful requests
+ * @nsecs: total duration of all requests in nanoseconds
+ * @latency: histogram of request durations: element i counts the requests that took less
+ *	than 2^i microseconds and are in no lower element; the last element counts the rest
  */
 struct op_stat {
 	uint64_t bytes;
@@ -35,9 +35,9 @@ struct op_stat {
 };
 
 /**
- * struct io_error - failed requests of one class
+ * struct io_error - number of failed requests of one error class
  * @word: name of the class
- * @count: how many
+ * @count: number of failed requests
  */
 struct io_error {
 	char word[16];
@@ -46,9 +46,9 @@ struct io_error {
 
 /**
  * struct iostat - I/O statistics of an export or a host
- * @op: by enum iostat_op
- * @error: by class, as the kernel lists them
- * @nr_errors: used members of @error
+ * @op: statistics per operation, indexed by enum iostat_op
+ * @error: failed requests per error class, in the order of the kernel
+ * @nr_errors: number of valid elements of @error
  */
 struct iostat {
 	struct op_stat op[IOSTAT_OPS];

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names by name: which exports a host may attach, at which ports an export is offered.
+ * A map from a key to several names, for example from a host to the exports that it may
+ * attach, or from an export to the ports that offer it.
  *
- * Operation: configfs has the links at one end only. A command that needs them from the
- * other end, for many objects, reads each link once and looks them up here.
+ * Operation: configfs stores a link only in the directory of one of the two objects. A command
+ * that needs the links from the other side, for many objects, reads each link once and adds it
+ * to the map. The map is sorted at the first look-up after an addition.
  *
  * Ownership: a map owns its strings.
  * Concurrency: one thread, no I/O.
@@ -15,10 +17,10 @@
 #include "link_map.h"
 
 /**
- * link_map_add() - add a name
+ * link_map_add() - add a name under a key
  * @map: map
- * @key: name by which it is looked up
- * @name: name to find
+ * @key: key for look-ups
+ * @name: name stored under the key
  */
 void link_map_add(struct link_map *map, const char *key, const char *name)
 {
@@ -30,7 +32,7 @@ void link_map_add(struct link_map *map, const char *key, const char *name)
 	map->sorted = false;
 }
 
-/* Names of the same key stay in their order. */
+/* Sort by key; names with the same key keep the order in which they were added. */
 static int compare(const void *a, const void *b)
 {
 	const struct link *x = a, *y = b;
@@ -39,7 +41,7 @@ static int compare(const void *a, const void *b)
 	return ret ?: (x->order > y->order) - (x->order < y->order);
 }
 
-/* Returns the index of the first link whose key is not less. */
+/* Return the index of the first link whose key is not less than @key. */
 static size_t lower_bound(struct link_map *map, const char *key)
 {
 	size_t low = 0, high = map->nr, middle;
@@ -60,8 +62,8 @@ static size_t lower_bound(struct link_map *map, const char *key)
 /**
  * link_map_get() - look up the names of a key
  * @map: map
- * @key: name by which they were added
- * @names: they are added here, in the order in which they were added to the map
+ * @key: key
+ * @names: list to which the names are appended, in the order in which they were added
  */
 void link_map_get(struct link_map *map, const char *key, struct strlist *names)
 {
@@ -74,7 +76,9 @@ void link_map_get(struct link_map *map, const char *key, struct strlist *names)
 /**
  * link_map_has() - test whether a key has a name
  * @map: map
- * @key: name by which it was added
+ * @key: key
+ *
+ * Return: true if the map has at least one name under the key.
  */
 bool link_map_has(struct link_map *map, const char *key)
 {

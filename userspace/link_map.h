@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names by name: which exports a host may attach, at which ports an export is offered.
+ * A map from a key to several names, such as from a host to the exports that it may attach.
  */
 #ifndef RNBD_LINK_MAP_H
 #define RNBD_LINK_MAP_H
@@ -11,10 +11,10 @@
 #include "util.h"
 
 /**
- * struct link_map - names by name
- * @link: the pairs; the map owns their strings
- * @nr: number of them
- * @sorted: the pairs are in the order of their keys
+ * struct link_map - map from a key to several names
+ * @link: array of key and name pairs; the map owns the array and its strings
+ * @nr: number of pairs
+ * @sorted: true if the pairs are sorted by key
  */
 struct link_map {
 	struct link {

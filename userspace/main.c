@@ -2,12 +2,12 @@
 /*
  * rnbd - the administration tool.
  *
- * Operation: main() finds the row of the command in the table of commands.c, has
- * args.c parse the command line by it, and runs it.
+ * Operation: main() looks the command up in the table of commands.c, calls args.c to parse the
+ * command line, and runs the command.
  *
  * Ownership: strings of the command line are used in place.
  * Concurrency: one thread.
- * Errors: one line on stderr, and the exit codes of util.h.
+ * Errors: one line on stderr, and one of the exit codes of util.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "help.h"
 #include "util.h"
 
-/* Finds the command of one word or two; *words says how many. */
+/* Find a command by its name of one or two words; *words is the number of words. */
 static const struct command *find_command(int argc, char **argv, int *words)
 {
 	const struct command *cmd;
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 {
 	int ret = run(argc, argv);
 
-	/* A full disk behind "rnbd list >file" is a failure too. */
+	/* Report a write error of stdout, such as a full disk after "rnbd list >file". */
 	if (fflush(stdout) || ferror(stdout)) {
 		context_set("%s", "");
 		err("cannot write the output: %s", strerror(errno));

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The conversation with the modules by generic netlink.
+ * Communication with the kernel modules by generic netlink.
  *
- * Operation: one socket, one family, one request at a time. A request is
- * answered by messages and ends with an acknowledgment, with an error, or, for a
- * dump, with NLMSG_DONE. libnl hands the error over but does not read the extended
- * acknowledgment behind it, so its text and the attribute that it names are taken
- * from there by hand. If the kernel adds the policy that was violated, the message
- * has its limits and the name of the option. netlink_client.c and netlink_target.c
- * know the commands and attributes of the two families.
+ * Operation: the tool uses one socket and one family, and sends one request at a time. The
+ * kernel answers a request with any number of messages, followed by an acknowledgment or an
+ * error, or by NLMSG_DONE at the end of a dump. libnl passes the error code on but does not
+ * parse the extended acknowledgment (extack) behind it, so take_extack() parses it and builds
+ * the error message. If the extack holds the violated policy, the message also has the limits
+ * of the value and the name of the option. netlink_client.c and netlink_target.c define the
+ * commands and attributes of the two families.
  *
- * Ownership: the socket lives from rnbd_open() or rnbd_open_target() to rnbd_close(). A
- * request may hold a secret: it is wiped before it is freed, and the kernel must not echo
- * it behind an error.
+ * Ownership: the socket is open from rnbd_open() or rnbd_open_target() to rnbd_close(). A
+ * request may hold a secret: netlink_talk() wipes it before it frees it, and NETLINK_CAP_ACK
+ * prevents the kernel from echoing it behind an error.
  * Concurrency: one thread.
- * Errors: a negative errno; rnbd_error() then has the text, the kernel's own if it gave
- * one.
+ * Errors: functions return a negative errno. rnbd_error() then returns the error message, which
+ * is that of the kernel if the kernel sent one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,12 +47,13 @@ static int family;
 static char error_text[1024];
 
 /**
- * struct reply - what came back for one request
- * @take: puts a message into @list; an error means that it was not understood
- * @list: what the messages tell of; NULL if none are expected
- * @request: what was sent, to look an attribute at fault up
+ * struct reply - result of one request
+ * @take: function that parses a message of the kernel into @list; returns a negative errno if
+ *	the message is malformed
+ * @list: container that @take fills; NULL if no messages are expected
+ * @request: request that was sent; used to look up the attribute that caused an error
  * @error: 0 or a negative errno
- * @done: nothing more will come
+ * @done: true after the last message of the reply
  */
 struct reply {
 	int (*take)(struct nlmsghdr *hdr, void *list);
@@ -62,7 +63,7 @@ struct reply {
 	bool done;
 };
 
-/* The text for people of the last error. */
+/* Return the message of the last error. */
 const char *rnbd_error(void)
 {
 	return error_text;
@@ -82,7 +83,7 @@ int netlink_set_error(int error, const char *fmt, ...)
  * Extended acknowledgments
  */
 
-/* "--queues: ", or the operand that an attribute stands for */
+/* Format the option or operand that an attribute stands for, such as "--queues: ". */
 static void name_attr(int attr, char *text, size_t size)
 {
 	static const char * const operands[RNBD_ATTR_MAX + 1] = {
@@ -98,7 +99,7 @@ static void name_attr(int attr, char *text, size_t size)
 		snprintf(text, size, "%s: ", operands[attr]);
 }
 
-/* Names the attribute that lies at this offset of the request. */
+/* Format the name of the attribute at this offset of the request. */
 static void name_attr_at(const struct nlmsghdr *request, uint32_t offset, char *text,
 			 size_t size)
 {
@@ -111,7 +112,7 @@ static void name_attr_at(const struct nlmsghdr *request, uint32_t offset, char *
 	name_attr(nla_type(attr), text, size);
 }
 
-/* " (1 to 64)" if the policy that was broken has limits */
+/* Format the limits of the violated policy, such as " (1 to 64)"; "" if it has none. */
 static void policy_limits(struct nlattr *policy, char *text, size_t size)
 {
 	struct nlattr *tb[NL_POLICY_TYPE_ATTR_MAX + 1];
@@ -128,7 +129,7 @@ static void policy_limits(struct nlattr *policy, char *text, size_t size)
 		 nla_get_u64(min), nla_get_u64(max));
 }
 
-/* Sets the text of an error from the attributes that follow it. */
+/* Set the error message from the attributes of an extended acknowledgment. */
 static void take_extack(const struct reply *reply, struct nlattr *attrs, int len)
 {
 	struct nlattr *tb[NLMSGERR_ATTR_MAX + 1];
@@ -144,7 +145,7 @@ static void take_extack(const struct reply *reply, struct nlattr *attrs, int len
 		if (msg && nla_len(msg) > 0 &&
 		    !((char *)nla_data(msg))[nla_len(msg) - 1])
 			text = nla_data(msg);
-		/* A text of the module's own says what is wrong all by itself. */
+		/* Messages about a policy lack the option name; other messages are complete. */
 		if (tb[NLMSGERR_ATTR_POLICY]) {
 			policy_limits(tb[NLMSGERR_ATTR_POLICY], limits,
 				      sizeof(limits));
@@ -174,7 +175,7 @@ static int on_error(struct sockaddr_nl *addr, struct nlmsgerr *nlerr, void *arg)
 	reply->error = nlerr->error;
 	reply->done = true;
 
-	/* The request is echoed behind the error unless it is capped away. */
+	/* The kernel echoes the request behind the error, except with NLM_F_CAPPED. */
 	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
 		skip += NLMSG_ALIGN(nlerr->msg.nlmsg_len) - NLMSG_HDRLEN;
 	if (hdr->nlmsg_flags & NLM_F_ACK_TLVS &&
@@ -195,7 +196,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-/* A dump ends with its result, and possibly with an extended acknowledgment. */
+/* A dump ends with an error code, which an extended acknowledgment may follow. */
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
@@ -244,11 +245,12 @@ struct nl_msg *netlink_request(uint8_t cmd, int flags)
 }
 
 /**
- * netlink_talk() - send a request, free it, and wait for its end
- * @msg: request
- * @full: an attribute did not fit into it
- * @take: puts a message that comes back into @list; NULL if none is expected
- * @list: what @take fills
+ * netlink_talk() - send a request, receive the complete reply, and free the request
+ * @msg: request; wiped and freed in all cases
+ * @full: true if an attribute did not fit into the request; nothing is sent then
+ * @take: function that parses a message of the reply into @list; NULL if no message is
+ *	expected
+ * @list: container that @take fills
  *
  * Return: 0 or a negative errno.
  */
@@ -270,7 +272,7 @@ int netlink_talk(struct nl_msg *msg, bool full,
 	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, &reply);
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, &reply);
 
-	/* Fills in sequence number, port and NLM_F_ACK. */
+	/* nl_send_auto() also sets the sequence number, the port and NLM_F_ACK. */
 	ret = nl_send_auto(sock, msg);
 	if (ret < 0) {
 		ret = netlink_set_error(-EIO, "cannot send to the kernel: %s",
@@ -298,7 +300,7 @@ out:
 	return ret;
 }
 
-/* Families are called like their modules. */
+/* Open a socket and resolve a family, which has the name of its module. */
 static int open_family(const char *name)
 {
 	int on = 1;
@@ -314,10 +316,10 @@ static int open_family(const char *name)
 					nl_geterror(ret));
 		goto free;
 	}
-	/* Without this there is no text for people; the errors remain. */
+	/* Ask for the kernel's error messages. If this fails, error codes still arrive. */
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &on,
 		   sizeof(on));
-	/* Without this an error echoes the request, and the secret that may be in it. */
+	/* Otherwise an error would echo the request, which may hold a secret. */
 	if (setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
 		       sizeof(on))) {
 		ret = netlink_set_error(-errno, "cannot set NETLINK_CAP_ACK: %s",
@@ -344,7 +346,7 @@ free:
 }
 
 /**
- * rnbd_open() - open the socket and find the client's family
+ * rnbd_open() - open the socket and resolve the family of the client module
  *
  * Return: 0 or a negative errno; -ENOENT if the module is not loaded.
  */
@@ -354,7 +356,7 @@ int rnbd_open(void)
 }
 
 /**
- * rnbd_open_target() - open the socket and find the target's family
+ * rnbd_open_target() - open the socket and resolve the family of the target module
  *
  * Return: 0 or a negative errno; -ENOENT if the module is not loaded.
  */
@@ -370,7 +372,8 @@ void rnbd_close(void)
 }
 
 /* ------------------------------------------------------------------------
- * Attributes of an answer; one that is missing is 0 or stays as it is
+ * Attributes of a reply. A missing number reads as 0; a missing UUID or string leaves the
+ * output unchanged.
  */
 
 uint32_t netlink_u32(struct nlattr *attr)

@@ -2,12 +2,12 @@
 /*
  * Requests to the client module, generic netlink family "rnbd".
  *
- * Operation: a request is made of attributes, and what comes back is read into
+ * Operation: each function builds a request from attributes and parses the reply into
  * struct disk or struct export.
  *
  * Ownership: the caller frees the arrays in struct disks and struct exports.
  * Concurrency: one thread.
- * Errors: a negative errno; rnbd_error() then has the text.
+ * Errors: functions return a negative errno; rnbd_error() returns the error message.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -71,11 +71,11 @@ static int get_requested(struct nlattr *attr, struct options *requested)
 }
 
 /**
- * rnbd_parse_disk() - read a message about a disk
+ * rnbd_parse_disk() - parse a message about a disk
  * @hdr: message of the family "rnbd"
- * @disk: filled
+ * @disk: disk to fill
  *
- * Return: 0, or -EPROTO if it is not understood.
+ * Return: 0, or -EPROTO if the message is malformed.
  */
 int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 {
@@ -170,8 +170,8 @@ static int take_exports(struct nlmsghdr *hdr, void *list)
 
 /**
  * rnbd_attach() - attach an export
- * @attach: what is requested
- * @disk: what was granted
+ * @attach: requested export and options
+ * @disk: filled with the attached disk and its granted options
  *
  * Return: 0 or a negative errno.
  */
@@ -201,8 +201,8 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 
 /**
  * rnbd_detach() - detach a disk
- * @name: of the disk
- * @force: although it is open
+ * @name: name of the disk
+ * @force: detach the disk even if it is open
  *
  * Return: 0 or a negative errno.
  */
@@ -217,9 +217,11 @@ int rnbd_detach(const char *name, bool force)
 }
 
 /**
- * rnbd_set_secret() - replace the secret of a disk
- * @name: of the disk
- * @secret: RNBD_SECRET_SIZE bytes
+ * rnbd_set_secret() - replace the secret of the session of a disk
+ * @name: name of the disk
+ * @secret: new secret, RNBD_SECRET_SIZE bytes
+ *
+ * All disks of the session use the new secret from the next login on.
  *
  * Return: 0 or a negative errno.
  */
@@ -234,9 +236,9 @@ int rnbd_set_secret(const char *name, const uint8_t *secret)
 }
 
 /**
- * rnbd_list() - what is attached
- * @name: of one disk, or NULL for all of them
- * @disks: where they go; the caller frees disks->disk
+ * rnbd_list() - list the attached disks
+ * @name: name of one disk, or NULL for all disks
+ * @disks: list to fill; the caller frees disks->disk
  *
  * Return: 0 or a negative errno.
  */
@@ -252,7 +254,7 @@ int rnbd_list(const char *name, struct disks *disks)
 				    take_disk, disks);
 	}
 
-	/* Again if a disk came or went in between. */
+	/* Repeat the dump if a disk was attached or detached during it. */
 	for (tries = 0; tries < DUMP_TRIES; tries++) {
 		disks->nr = 0;
 		ret = netlink_talk(netlink_request(RNBD_CMD_LIST, NLM_F_DUMP), false,
@@ -264,12 +266,12 @@ int rnbd_list(const char *name, struct disks *disks)
 }
 
 /**
- * rnbd_discover() - what a target lets a host attach
- * @address: of the target, numeric
- * @port: of the target
- * @host_id: the host
- * @secret: of the host, or NULL
- * @exports: where they go; the caller frees exports->export
+ * rnbd_discover() - list the exports of a target that a host may attach
+ * @address: numeric address of the target
+ * @port: port of the target
+ * @host_id: UUID of the host
+ * @secret: secret of the host, RNBD_SECRET_SIZE bytes, or NULL
+ * @exports: list to fill; the caller frees exports->export
  *
  * Return: 0 or a negative errno.
  */
@@ -287,7 +289,7 @@ int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID
 	ret = netlink_talk(msg, full, NULL, NULL);
 	if (ret)
 		return ret;
-	/* The module keeps the list for this socket. */
+	/* The first request made the module store the list for this socket: read it. */
 	return netlink_talk(netlink_request(RNBD_CMD_DISCOVER, NLM_F_DUMP), false,
 			    take_exports, exports);
 }

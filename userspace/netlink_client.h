@@ -9,39 +9,40 @@
 #include "options.h"
 
 /**
- * struct disk - what the kernel says about an attached disk
- * @disk: name without /dev/
- * @name: that the administrator gave it, or ""
+ * struct disk - attached disk as the kernel reports it
+ * @disk: name of the disk without /dev/
+ * @name: name given by the administrator, or ""
  * @export: name of the export
- * @address: of the target, numeric
- * @state: of the disk
- * @old_state: the one before, if this is an event
- * @reason: why it is not live, "" if it is
- * @last_error: why the last attempt to connect failed
- * @epoch: number of the connection
- * @attempt: attempts since the connection was lost
- * @next_try_ms: milliseconds until the next one
- * @reconnects: connections that were replaced
- * @port: of the target
- * @size: bytes
- * @block_size: logical block in bytes
- * @authenticated: both ends have proven who they are
- * @host_id: this machine
+ * @address: numeric address of the target
+ * @state: state of the disk
+ * @old_state: previous state; set in events only
+ * @reason: reason why the disk is not live, "" if it is live
+ * @last_error: error message of the last attempt to connect
+ * @epoch: number of the session's connection; failed attempts count
+ * @attempt: attempts to connect or to attach again since the disk left the state live
+ * @next_try_ms: milliseconds until the next attempt
+ * @reconnects: number of connections of the session that were replaced
+ * @port: port of the target
+ * @size: size in bytes
+ * @block_size: logical block size in bytes
+ * @authenticated: true if client and target have authenticated each other
+ * @host_id: UUID of this machine
  * @session_id: UUID of the session
- * @export_id: the data
+ * @export_id: UUID of the export, which identifies the data
  * @session: number of the session
- * @session_state: state of its connection
- * @pool_used: bytes of its pool that requests have
- * @pool_held: bytes of its pool that the target has granted
- * @pool_wanted: bytes that it has requested in all, 0 if it has not
- * @pool_disk_share: bytes that the requests of one disk may have while others need some
- * @pool_grants: segments of its pool granted after the login
- * @pool_releases: segments that it has returned
- * @pool_reclaims: segments that the target has asked for
- * @attached_ms: milliseconds since the disk appeared
+ * @session_state: state of the session's connection
+ * @pool_used: bytes of the session's pool that requests use
+ * @pool_held: bytes of the session's pool that the target has granted
+ * @pool_wanted: total pool size in bytes that the session has requested, 0 without a request
+ * @pool_disk_share: pool bytes that the requests of one disk may use while other disks of the
+ *	session need pool space
+ * @pool_grants: number of pool segments granted after the login
+ * @pool_releases: number of pool segments that the session has returned
+ * @pool_reclaims: number of pool segments that the target has asked the session to return
+ * @attached_ms: milliseconds since the disk was created
  * @state_ms: milliseconds since @state changed
- * @granted: options as the target or the kernel granted them
- * @requested: options that the attach asked for, as far as they may differ
+ * @granted: options as granted by the target or the kernel
+ * @requested: options as requested by the attach, where they may differ from @granted
  */
 struct disk {
 	char disk[DISK_NAME_SIZE];
@@ -79,9 +80,9 @@ struct disk {
 };
 
 /**
- * struct disks - disks that grow in number
- * @disk: the disks
- * @nr: how many
+ * struct disks - growing array of disks
+ * @disk: array
+ * @nr: number of disks
  */
 struct disks {
 	struct disk *disk;
@@ -89,12 +90,12 @@ struct disks {
 };
 
 /**
- * struct export - an export of another machine
- * @name: its name
- * @uuid: the data
- * @size: bytes
- * @block_size: logical block in bytes
- * @readonly: nobody can write
+ * struct export - export of a target, as discovered
+ * @name: name of the export
+ * @uuid: UUID of the export, which identifies the data
+ * @size: size in bytes
+ * @block_size: logical block size in bytes
+ * @readonly: true if the host cannot write to the export
  */
 struct export {
 	char name[RNBD_EXPORT_NAME_SIZE];
@@ -105,9 +106,9 @@ struct export {
 };
 
 /**
- * struct exports - exports that grow in number
- * @export: the exports
- * @nr: how many
+ * struct exports - growing array of exports
+ * @export: array
+ * @nr: number of exports
  */
 struct exports {
 	struct export *export;
@@ -115,13 +116,13 @@ struct exports {
 };
 
 /**
- * struct attach - what an attach asks for
- * @address: numeric
- * @export: name
- * @host_id: identity of this machine
- * @port: of the target
- * @options: those that were given; the kernel has a default for each other one
- * @secret: of this machine, or NULL
+ * struct attach - parameters of an attach
+ * @address: numeric address of the target
+ * @export: name of the export
+ * @host_id: UUID of this machine
+ * @port: port of the target
+ * @options: options given by the administrator; the kernel has defaults for the others
+ * @secret: secret of this machine, RNBD_SECRET_SIZE bytes, or NULL
  */
 struct attach {
 	const char *address;

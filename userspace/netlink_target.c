@@ -2,11 +2,12 @@
 /*
  * Requests to the target module, generic netlink family "rnbd-target".
  *
- * Operation: one dump; a message is read into struct session.
+ * Operation: rnbd_session_list() dumps the sessions into an array of struct session. The
+ * parsers also serve the events that rnbd monitor receives.
  *
  * Ownership: the caller frees the array in struct sessions.
  * Concurrency: one thread.
- * Errors: a negative errno; rnbd_error() then has the text.
+ * Errors: functions return a negative errno; rnbd_error() returns the error message.
  */
 #include <errno.h>
 #include <string.h>
@@ -52,11 +53,11 @@ static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
 };
 
 /**
- * rnbd_parse_host_event() - read a message about a host of the target
+ * rnbd_parse_host_event() - parse a message about a host of the target
  * @hdr: message of the family "rnbd-target"
- * @event: filled
+ * @event: event to fill
  *
- * Return: 0, or -EPROTO if it is not understood.
+ * Return: 0, or -EPROTO if the message is malformed.
  */
 int rnbd_parse_host_event(struct nlmsghdr *hdr, struct host_event *event)
 {
@@ -74,11 +75,11 @@ int rnbd_parse_host_event(struct nlmsghdr *hdr, struct host_event *event)
 }
 
 /**
- * rnbd_parse_session() - read a message about a session of the target
+ * rnbd_parse_session() - parse a message about a session of the target
  * @hdr: message of the family "rnbd-target"
- * @session: filled
+ * @session: session to fill
  *
- * Return: 0, or -EPROTO if it is not understood.
+ * Return: 0, or -EPROTO if the message is malformed.
  */
 int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
 {
@@ -131,8 +132,8 @@ static int take_session(struct nlmsghdr *hdr, void *list)
 }
 
 /**
- * rnbd_session_list() - who is attached to this target
- * @sessions: where they go; the caller frees sessions->session
+ * rnbd_session_list() - list the sessions of this target
+ * @sessions: list to fill; the caller frees sessions->session
  *
  * Return: 0 or a negative errno.
  */

@@ -7,35 +7,36 @@
 #include "netlink.h"
 
 /**
- * struct session - what the kernel says about a session of the target
- * @serial: its number
- * @host_id: the client machine
- * @session_id: the attachment, the same when the client connects again
- * @export: name of the export, "" before the login
+ * struct session - session of the target as the kernel reports it
+ * @serial: number of the session
+ * @host_id: UUID of the host
+ * @session_id: UUID of the client's session; stays the same when the client reconnects
+ * @export: name of the first export that the session attached, "" before that
  * @port: name of the port in configfs
- * @address: of the client, numeric
- * @state: of the session
- * @old_state: the one before, if this is an event
- * @reason: why it was refused or closed, otherwise ""
+ * @address: numeric address of the client
+ * @state: state of the session
+ * @old_state: previous state; set in events only
+ * @reason: reason why the session was refused or closed, otherwise ""
  * @epoch: number of the client's connection
- * @was_live: it has been live; if not, the members up to @pool_registrations are 0
- * @seconds: since it became live
- * @queues: granted
- * @depth: granted, per queue
- * @pool_bytes: charged for the delegated pool: @pool_floor, or @pool_held if that is more
- * @pool_held: bytes of the segments that it holds
- * @pool_floor: bytes that it may hold at any time
- * @pool_max: bytes that it may hold at most
- * @pool_wanted: bytes that the client has requested in all, 0 if it has not
- * @pool_share: bytes that it may hold while memory is short
- * @pool_grants: segments granted after the login
- * @pool_releases: segments that the client has returned
- * @pool_reclaims: segments that the target has asked for
- * @pool_registrations: memory regions registered, those of the login included
- * @attachments: exports that it has attached
- * @requests: answered
- * @read_bytes: read with success
- * @write_bytes: written with success
+ * @was_live: true if the session is or was live; if false, the members from @seconds to
+ *	@pool_registrations are 0
+ * @seconds: seconds since the session became live
+ * @queues: number of queues granted
+ * @depth: requests in flight granted per queue
+ * @pool_bytes: bytes charged for the delegated pool: the larger of @pool_floor and @pool_held
+ * @pool_held: bytes of the segments that the session holds
+ * @pool_floor: bytes that the session may hold at any time
+ * @pool_max: ceiling of @pool_held in bytes
+ * @pool_wanted: total pool size in bytes that the client has requested, 0 without a request
+ * @pool_share: bytes that the session may hold while memory is short
+ * @pool_grants: number of segments granted after the login
+ * @pool_releases: number of segments that the client has returned
+ * @pool_reclaims: number of segments that the target has asked the client to return
+ * @pool_registrations: number of memory regions registered, including those of the login
+ * @attachments: number of exports that the session has attached
+ * @requests: number of requests answered
+ * @read_bytes: bytes read successfully
+ * @write_bytes: bytes written successfully
  */
 struct session {
 	uint32_t serial;
@@ -69,9 +70,9 @@ struct session {
 };
 
 /**
- * struct sessions - sessions that grow in number
- * @session: the sessions
- * @nr: how many
+ * struct sessions - growing array of sessions
+ * @session: array
+ * @nr: number of sessions
  */
 struct sessions {
 	struct session *session;
@@ -81,10 +82,10 @@ struct sessions {
 #define CGROUP_PATH_SIZE	4096
 
 /**
- * struct host_event - another cgroup applies to a host of the target
- * @host_id: the client machine
+ * struct host_event - event: the cgroup that applies to a host of the target has changed
+ * @host_id: UUID of the host
  * @cgroup: path of the configured cgroup
- * @effective_cgroup: path of the one that applies, "" if it is not known
+ * @effective_cgroup: path of the cgroup that applies, "" if unknown
  */
 struct host_event {
 	uint8_t host_id[UUID_SIZE];

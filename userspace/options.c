@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The options of rnbd attach: one row each, and their values.
+ * The options of rnbd attach: one table row per option, and the values of the options.
  *
- * Operation: a row says how an option is called on the command line and in
- * rnbd-attach.conf(5), how its value is read, with which netlink attribute it is sent and
- * reported, which JSON key it has, and where rnbd show prints it. The command line,
- * the configuration file, help, completion, netlink (options_netlink.c), rnbd list,
- * rnbd show and rnbd attach --idempotent walk along the table, so a new option is
- * one more row. The order of the rows is that of help and of all output.
- * The ranges of numbers are those of the kernel's netlink policy: the kernel refuses
- * a value, and its answer has the range.
+ * Operation: a row of attach_opts defines the name of an option on the command line and in
+ * rnbd-attach.conf(5), the type of its value, its netlink attribute, its JSON key, and the
+ * group in which rnbd show prints it. The command line, the configuration file, help,
+ * completion, netlink (options_netlink.c), rnbd list, rnbd show and rnbd attach --idempotent
+ * all use the table, so a new option needs one new row only. Help and all output list the
+ * options in the order of the rows. The netlink policy of the kernel defines the ranges of
+ * numbers: the kernel refuses a value out of range, and its error message has the range.
  *
  * Ownership: values are copied.
- * Concurrency: no shared state but the text that option_text() returns.
- * Errors: a value that cannot be read is one line and RNBD_EXIT_USAGE.
+ * Concurrency: no shared state except the text that option_text() returns.
+ * Errors: an invalid value causes one error message and RNBD_EXIT_USAGE.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,7 +101,7 @@ const struct opt attach_opts[] = {
 
 _Static_assert(ARRAY_SIZE(attach_opts) - 1 <= OPTIONS_MAX, "raise OPTIONS_MAX");
 
-/* The place of a word in a list, -1 if it is not there. */
+/* Return the index of a word in a list of words, -1 if the list does not have it. */
 static int word_find(const char *words, const char *word)
 {
 	const size_t len = strlen(word);
@@ -148,8 +147,8 @@ static int parse_word(const struct opt *opt, const char *word, uint64_t *number)
 }
 
 /*
- * 0 is a size here: the kernel says whether it is one of this option. A word that completes
- * the value of a size stands for 0.
+ * Accept 0 as a size: the kernel decides whether the option allows it. The completion word of
+ * the option, if it has one, stands for 0.
  */
 static int parse_bytes(const struct opt *opt, const char *value, uint64_t *number)
 {
@@ -198,9 +197,9 @@ static int parse_value(const struct opt *opt, const char *given, struct option_v
 }
 
 /**
- * options_parse() - read the values of all options of a command line
+ * options_parse() - parse the values of all options of a command line
  * @args: command line of a command whose options are attach_opts
- * @options: where the values go; that of an option that is not given is not known
+ * @options: values; options that are not on the command line become unknown
  *
  * Return: an exit code.
  */
@@ -220,17 +219,17 @@ int options_parse(const struct args *args, struct options *options)
 	return RNBD_EXIT_OK;
 }
 
-/* The place of an option in the table, and of its value in struct options. */
+/* Return the index of an option in the table; struct options has its value at this index. */
 size_t option_row(const struct opt *opt)
 {
 	return opt - attach_opts;
 }
 
 /**
- * option_of_attr() - find the option that an attribute stands for
+ * option_of_attr() - find the option of an attribute
  * @attr: RNBD_ATTR_*
  *
- * Return: the option; NULL if there is none, or if several share the attribute.
+ * Return: the option; NULL if no option uses the attribute or if several options share it.
  */
 const struct opt *option_of_attr(int attr)
 {
@@ -243,7 +242,7 @@ const struct opt *option_of_attr(int attr)
 	return NULL;
 }
 
-/* A key that no row has is a mistake in the caller. */
+/* Find an option by its key; a key that no row has is a bug of the caller. */
 static const struct opt *find_key(const char *key)
 {
 	const struct opt *opt;
@@ -255,13 +254,13 @@ static const struct opt *find_key(const char *key)
 	abort();
 }
 
-/* The value of the option with this key as a number, 0 if it is not known. */
+/* Return the number of the option with this key, 0 if its value is unknown. */
 uint64_t option_number(const struct options *options, const char *key)
 {
 	return options->value[option_row(find_key(key))].number;
 }
 
-/* The value of the option with this key as text, until the next call. */
+/* Return the value of the option with this key as text, which is valid until the next call. */
 const char *option_text(const struct options *options, const char *key)
 {
 	const struct opt *opt = find_key(key);
@@ -278,10 +277,10 @@ bool option_same(const struct opt *opt, const struct option_value *a,
 }
 
 /**
- * option_format() - a value as the command line and JSON have it
+ * option_format() - format a value as on the command line and in JSON
  * @opt: option
- * @value: its value
- * @text: where the text goes
+ * @value: value of the option
+ * @text: output buffer
  */
 void option_format(const struct opt *opt, const struct option_value *value,
 		   char text[OPTION_TEXT_SIZE])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The options of an attachment: attach_opts[] in options.c has one row for each, and
- * the values of a row are found by its place in the table.
+ * The options of an attachment. attach_opts[] in options.c has one row per option, and
+ * struct options holds the value of an option at the index of its row.
  */
 #ifndef RNBD_OPTIONS_H
 #define RNBD_OPTIONS_H
@@ -14,14 +14,14 @@
 
 #include "args.h"
 
-#define OPTIONS_MAX		32	/* rows that the table may have */
+#define OPTIONS_MAX		32	/* maximum number of rows in attach_opts[] */
 #define OPTION_TEXT_SIZE	RNBD_NAME_SIZE
 
 /**
- * struct option_value - the value of one option
- * @known: it was given, or the kernel has reported it
- * @number: number, place of a word in its list, or 1 for a flag that is set
- * @text: of an option of type OPT_TEXT
+ * struct option_value - value of one option
+ * @known: true if the option was given or the kernel has reported it
+ * @number: number, index of a word in its list, or 1 for a flag that is set
+ * @text: value of an option of type OPT_TEXT
  */
 struct option_value {
 	bool known;
@@ -30,9 +30,8 @@ struct option_value {
 };
 
 /**
- * struct options - the values of all options: those of a request, those that were
- *	requested of a disk, or those that it was granted
- * @value: by row of attach_opts
+ * struct options - values of all options: of a request, or as requested or granted of a disk
+ * @value: values, indexed by row of attach_opts
  */
 struct options {
 	struct option_value value[OPTIONS_MAX];

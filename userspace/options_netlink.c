@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The options of rnbd attach as netlink attributes: into a request, and out of what the
- * kernel reports.
+ * The options of rnbd attach as netlink attributes: added to requests, and parsed from messages
+ * of the kernel.
  *
- * Operation: the type of a row in attach_opts is the type of its attribute. Rows with a
- * flag share RNBD_ATTR_FLAGS, of which each has one bit.
+ * Operation: the type of a row in attach_opts is the type of its attribute. All rows with a
+ * flag share the attribute RNBD_ATTR_FLAGS, where each row has one bit.
  *
  * Ownership: values are copied.
  * Concurrency: no shared state.
- * Errors: an attribute that does not fit into the message, or has another size.
+ * Errors: a libnl error if an attribute does not fit into the message, -EPROTO if a received
+ * attribute is too short.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,11 +34,11 @@ static int put_value(struct nl_msg *msg, const struct opt *opt,
 }
 
 /**
- * options_put() - add the options that are known to a request
+ * options_put() - add all known options to a request
  * @msg: request
  * @options: values
  *
- * Return: 0, or an error of libnl if they do not fit.
+ * Return: 0, or a libnl error if they do not fit.
  */
 int options_put(struct nl_msg *msg, const struct options *options)
 {
@@ -79,11 +80,11 @@ static int get_value(const struct opt *opt, struct nlattr *attr, struct option_v
 }
 
 /**
- * options_get() - read the options that a message of the kernel has
- * @tb: attributes of the message, or of the nest in it, by number
- * @options: where they go; what the message does not have is not known
+ * options_get() - parse the options in a message of the kernel
+ * @tb: attributes of the message, or of a nested attribute, indexed by attribute number
+ * @options: values; options that the message lacks become unknown
  *
- * Return: 0, or -EPROTO if one of them has another size.
+ * Return: 0, or -EPROTO if an attribute is too short.
  */
 int options_get(struct nlattr **tb, struct options *options)
 {

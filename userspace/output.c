@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two forms of every listing: a table for people, JSON for programs.
+ * The two formats of every list: a table for users, JSON for programs.
  *
- * Operation: a table is filled cell by cell and printed with columns as wide
- * as their widest cell, without control characters. JSON has raw numbers (bytes,
- * not "1G") and the same keys whatever the values are; a value that is unknown is
- * null.
+ * Operation: a table is filled cell by cell. Each column is as wide as its widest cell, and
+ * control characters are replaced. JSON has raw numbers (bytes, not "1G") and always the same
+ * keys; an unknown value is null.
  *
- * Ownership: table_print(), json_print(), json_print_line() and list_print()
- * consume what they are given.
- * Errors: a failing stdout is noticed once, at the end of main().
+ * Ownership: table_print(), json_print(), json_print_line() and list_print() free the table or
+ * object that they are given.
+ * Concurrency: one thread.
+ * Errors: main() checks stdout for errors once, at the end.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -90,13 +90,13 @@ void json_add_u64(struct json_object *obj, const char *key, uint64_t value)
 	json_object_object_add(obj, key, json_object_new_uint64(value));
 }
 
-/* A number that may be unknown. */
+/* Add a number, or null if it is unknown. */
 void json_add_known(struct json_object *obj, const char *key, uint64_t value, bool known)
 {
 	json_object_object_add(obj, key, known ? json_object_new_uint64(value) : NULL);
 }
 
-/* With three decimals: what is measured is not known better. No number is unknown. */
+/* Add a measured number with three decimals; NAN, which means unknown, becomes null. */
 void json_add_double(struct json_object *obj, const char *key, double value)
 {
 	char text[64];
@@ -121,7 +121,7 @@ void json_print_line(struct json_object *obj)
 	json_object_put(obj);
 }
 
-/* A listing in the form that was asked for. */
+/* Print a list in one of the two formats, and free both the table and the array. */
 void list_print(struct table *table, struct json_object *array, bool json)
 {
 	if (json) {

@@ -8,16 +8,16 @@
 #include "util.h"
 
 /**
- * struct table - text in columns for people
- * @columns: cells of a row
- * @cells: row after row, the heads first
+ * struct table - text in columns for users
+ * @columns: number of cells per row
+ * @cells: cells row by row; the first row has the headings
  */
 struct table {
 	size_t columns;
 	struct strlist cells;
 };
 
-/* How JSON for people's eyes looks */
+/* JSON format that is indented for readability */
 #define JSON_PRETTY	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | \
 			 JSON_C_TO_STRING_NOSLASHESCAPE)
 

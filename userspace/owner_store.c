@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The owners of exclusive exports, kept for the next start of the target.
+ * Storage of the owners of exclusive exports over a restart of the target.
  *
- * Operation: the kernel shows the owner of an export in one line, owner_state, which is
- * kept in a file for each export that ever had an owner. The name of the file is the UUID of
- * the export, because that identifies the data. Commands that make an export write the line
- * back before the export is enabled. The kernel ignores a line unless its generation is
- * newer than the one it has, so an old file cannot undo a change.
+ * Operation: the kernel shows the owner of an export in one line, owner_state. Commands keep
+ * this line in one file for each export that ever had an owner; the file is named by the UUID
+ * of the export, because the UUID identifies the data. Commands that create an export write
+ * the line back before they enable the export. The kernel ignores a line unless its generation
+ * is higher than the current one, so an old file cannot undo a change.
  *
- * Ownership: the files belong to rnbd. The file of an export that was removed stays: its
- * data may be exported again, and disks of an earlier owner must stay revoked.
- * Concurrency: a lock of the directory is held from the read of the line until it is kept.
- * Errors: a line that names the file. An export whose file is damaged is not made.
+ * Ownership: the files belong to rnbd. The file of a removed export stays, because the same
+ * data may be exported again, and disks of an earlier owner must then stay revoked.
+ * Concurrency: owner_store_keep() holds a lock of the directory while it reads owner_state and
+ * writes the file.
+ * Errors: one error message that names the file. An export whose file is damaged is not
+ * created.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@
 
 #define PARENT_DIR	"/var/lib/rnbd"
 
-/* The file of an export, or NULL after a message; the caller frees it. */
+/* Return the path of an export's file, freed by the caller, or NULL after an error message. */
 static char *path_of(const char *export_dir)
 {
 	char *uuid_text = configfs_get(export_dir, "uuid");
@@ -45,7 +47,7 @@ static char *path_of(const char *export_dir)
 	return path;
 }
 
-/* Generation in a file; 0 if there is none, or it is damaged. */
+/* Return the generation in a file; 0 if the file is missing or damaged. */
 static uint32_t kept_generation(const char *path)
 {
 	char line[OWNER_TEXT_SIZE + 16] = "";
@@ -96,13 +98,13 @@ static bool never_owned(const char *export_dir)
 }
 
 /**
- * owner_store_keep() - keep the owner of an export
- * @export_dir: of the export in configfs
+ * owner_store_keep() - store the owner of an export
+ * @export_dir: directory of the export in configfs
  *
  * Nothing is written for an export that never had an owner.
  *
- * Return: 0, -ESTALE quietly if a newer state is kept, as while an export is being restored,
- * or another negative errno after a message.
+ * Return: 0; -ESTALE without a message if the file has a newer generation, for example while
+ * the export is being restored; or another negative errno after an error message.
  */
 int owner_store_keep(const char *export_dir)
 {
@@ -133,11 +135,11 @@ static bool is_exclusive(const char *export_dir)
 }
 
 /**
- * owner_store_put_back() - tell the kernel which owner is kept for an export
- * @export_dir: of the export in configfs, which is not enabled yet and has its UUID
+ * owner_store_put_back() - write the stored owner of an export to the kernel
+ * @export_dir: directory of the export in configfs; the export has its UUID and is not enabled
  *
- * Return: 0, also if none is kept or the export is not exclusive, or a negative errno after
- * a message.
+ * Return: 0, also if no owner is stored or the export is not exclusive, or a negative errno
+ * after an error message.
  */
 int owner_store_put_back(const char *export_dir)
 {

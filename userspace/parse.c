@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers, sizes, addresses, UUIDs and names.
+ * Parsers and formatters of numbers, sizes, addresses, UUIDs and names.
  *
- * Operation: every parser takes the whole string or nothing: white space,
- * signs and trailing characters are refused, and so is what does not fit.
- * The character classes are spelled out because <ctype.h> depends on the
- * locale.
+ * Operation: a parser accepts a string only as a whole. It refuses white space, signs, trailing
+ * characters, and results that do not fit into the output. The character classes are defined
+ * here because those of <ctype.h> depend on the locale.
  *
- * Ownership: the caller owns all buffers. Concurrency: no shared state.
- *
- * Errors: -EINVAL for what cannot be understood, -ERANGE for what lies
- * outside of the limits; the output is then untouched.
+ * Ownership: the caller owns all buffers.
+ * Concurrency: no shared state.
+ * Errors: -EINVAL for malformed text, -ERANGE for a value out of range. After an error the
+ * output is unchanged, except that fence_parse() and owner_parse() may have filled members.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +28,7 @@ static bool is_alnum(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Reads the digits at *s and moves *s behind them. */
+/* Parse the digits at *s and advance *s past them. */
 static int parse_digits(const char **s, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -52,11 +51,11 @@ static int parse_digits(const char **s, uint64_t *out)
 }
 
 /**
- * parse_u32() - a plain decimal number
+ * parse_u32() - parse a plain decimal number
  * @s: text
- * @min: smallest value that is allowed
- * @max: largest value that is allowed
- * @out: where the number goes
+ * @min: smallest valid value
+ * @max: largest valid value
+ * @out: parsed number
  */
 int parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out)
 {
@@ -76,10 +75,10 @@ int parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out)
 }
 
 /**
- * parse_size() - bytes, with one of the suffixes K, M, G (powers of 1024)
+ * parse_size() - parse a size in bytes, with an optional suffix K, M or G (powers of 1024)
  * @s: text
- * @max: largest value that is allowed; zero is never allowed
- * @out: where the bytes go
+ * @max: largest valid size in bytes; 0 is never valid
+ * @out: parsed size in bytes
  */
 int parse_size(const char *s, uint64_t max, uint64_t *out)
 {
@@ -117,14 +116,14 @@ int parse_size(const char *s, uint64_t max, uint64_t *out)
 }
 
 /**
- * parse_addr() - HOST, HOST:PORT, V6, [V6] or [V6]:PORT
+ * parse_addr() - parse HOST, HOST:PORT, V6, [V6] or [V6]:PORT
  * @s: text
- * @host: where the host goes, without brackets
- * @host_size: bytes there
- * @port: where the port goes, 0 if there is none
+ * @host: parsed host, without brackets
+ * @host_size: size of @host in bytes
+ * @port: parsed port, 0 if the text has no port
  *
- * Two colons or more without brackets are an IPv6 address without a port.
- * Whether HOST is a name or an address is for the caller to find out.
+ * A text with two or more colons and without brackets is an IPv6 address without a port.
+ * The function does not check whether HOST is a name or an address.
  */
 int parse_addr(const char *s, char *host, size_t host_size, uint16_t *port)
 {
@@ -179,9 +178,9 @@ static int hex_value(char c)
 }
 
 /**
- * parse_uuid() - 8-4-4-4-12 hexadecimal digits, not all zero
+ * parse_uuid() - parse a UUID of 8-4-4-4-12 hexadecimal digits; the null UUID is invalid
  * @s: text
- * @uuid: where the bytes go, in the order of the text
+ * @uuid: parsed bytes, in the order of the text
  */
 int parse_uuid(const char *s, uint8_t uuid[UUID_SIZE])
 {
@@ -214,10 +213,10 @@ int parse_uuid(const char *s, uint8_t uuid[UUID_SIZE])
 }
 
 /**
- * parse_disk() - name of a disk: rnbd0, /dev/rnbd0 or 0
+ * parse_disk() - parse the name of a disk: rnbd0, /dev/rnbd0 or 0
  * @s: text
- * @name: where the name goes, without /dev/
- * @name_size: bytes there
+ * @name: parsed name, without /dev/
+ * @name_size: size of @name in bytes
  */
 int parse_disk(const char *s, char *name, size_t name_size)
 {
@@ -240,10 +239,10 @@ int parse_disk(const char *s, char *name, size_t name_size)
 }
 
 /**
- * parse_partition() - name of a partition of a disk: rnbd0p1
+ * parse_partition() - parse the name of a partition of a disk, such as rnbd0p1
  * @s: text
- * @whole: where the name of the disk goes
- * @size: bytes there
+ * @whole: name of the disk that has the partition
+ * @size: size of @whole in bytes
  */
 int parse_partition(const char *s, char *whole, size_t size)
 {
@@ -268,8 +267,8 @@ int parse_partition(const char *s, char *whole, size_t size)
 }
 
 /**
- * export_name_valid() - may an export be called so?
- * @s: 1 to 63 of letters, digits, '.', '_', ':' and '-', no '.' in front
+ * export_name_valid() - check the name of an export
+ * @s: name; valid are 1 to 63 letters, digits, '.', '_', ':' and '-', without a '.' in front
  */
 bool export_name_valid(const char *s)
 {
@@ -285,9 +284,9 @@ bool export_name_valid(const char *s)
 }
 
 /**
- * disk_name_valid() - may an administrator call a disk so?
- * @s: as the name of an export, but nothing that means a disk already: no
- *	number, rnbdN, rnbdNpM or UUID
+ * disk_name_valid() - check a name that an administrator gives to a disk
+ * @s: name; valid like the name of an export, unless it could identify a disk in another
+ *	way: a number, rnbdN, rnbdNpM or a UUID
  */
 bool disk_name_valid(const char *s)
 {
@@ -316,9 +315,9 @@ void format_uuid(const uint8_t uuid[UUID_SIZE], char text[UUID_TEXT_SIZE])
 }
 
 /**
- * format_size() - bytes for people: 512, 4K, 1.5G
- * @bytes: value
- * @text: where the text goes; at most one decimal, rounded down
+ * format_size() - format a size for users: 512, 4K, 1.5G
+ * @bytes: size in bytes
+ * @text: formatted size, with at most one decimal, rounded down
  */
 void format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 {
@@ -344,11 +343,11 @@ void format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 }
 
 /**
- * format_addr() - the inverse of parse_addr()
+ * format_addr() - format an address so that parse_addr() can parse it
  * @host: name or address
  * @port: port
- * @text: where the text goes
- * @text_size: bytes there
+ * @text: formatted address
+ * @text_size: size of @text in bytes
  */
 int format_addr(const char *host, uint16_t port, char *text, size_t text_size)
 {
@@ -359,15 +358,15 @@ int format_addr(const char *host, uint16_t port, char *text, size_t text_size)
 	return len < 0 || (size_t)len >= text_size ? -ERANGE : 0;
 }
 
-/* Of a host that was never let in */
+/* Boot id of a host that never logged in, and host of an export without an owner */
 #define NULL_UUID	"00000000-0000-0000-0000-000000000000"
 
 /**
- * fence_parse() - take a line apart that the kernel has told
- * @text: the line
- * @fence: filled
+ * fence_parse() - parse a fence_state line of the kernel
+ * @text: line
+ * @fence: parsed state
  *
- * Return: 0, or -EINVAL quietly.
+ * Return: 0, or -EINVAL without a message.
  */
 int fence_parse(const char *text, struct fence *fence)
 {
@@ -385,9 +384,9 @@ int fence_parse(const char *text, struct fence *fence)
 }
 
 /**
- * fence_text() - the line that the kernel takes
- * @fence: what it is to say
- * @text: the line, without its end
+ * fence_text() - format a fence_state line for the kernel
+ * @fence: state
+ * @text: formatted line, without an end of line
  */
 void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE])
 {
@@ -395,7 +394,7 @@ void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE])
 		 fence->boot_id);
 }
 
-/* A UUID in the one form, which may be the null one */
+/* Parse a UUID, which may be the null UUID, and format it in lower case. */
 static int parse_any_uuid(const char *text, char out[UUID_TEXT_SIZE])
 {
 	uint8_t uuid[UUID_SIZE] = { };
@@ -407,11 +406,11 @@ static int parse_any_uuid(const char *text, char out[UUID_TEXT_SIZE])
 }
 
 /**
- * owner_parse() - read what the kernel shows as owner_state of an export
- * @text: the line
- * @owner: filled
+ * owner_parse() - parse the owner_state line of an export
+ * @text: line
+ * @owner: parsed state
  *
- * Return: 0, or -EINVAL quietly.
+ * Return: 0, or -EINVAL without a message.
  */
 int owner_parse(const char *text, struct owner *owner)
 {
@@ -426,9 +425,9 @@ int owner_parse(const char *text, struct owner *owner)
 }
 
 /**
- * owner_text() - write what the kernel takes as owner_state of an export
- * @owner: what it is to say
- * @text: the line, without its end
+ * owner_text() - format the owner_state line of an export for the kernel
+ * @owner: state
+ * @text: formatted line, without an end of line
  */
 void owner_text(const struct owner *owner, char text[OWNER_TEXT_SIZE])
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Turns what people type into values, and values into text. Pure functions:
- * no I/O, no globals, nothing but the C library, so that unit tests can build
- * parse.c alone.
+ * Parsers of user input, and formatters of values. Pure functions without I/O and global state
+ * that need only the C library, so that unit tests can build parse.c alone.
  */
 #ifndef RNBD_PARSE_H
 #define RNBD_PARSE_H
@@ -12,16 +11,16 @@
 #include <stdint.h>
 
 #define UUID_SIZE	16
-#define UUID_TEXT_SIZE	37	/* with its NUL */
+#define UUID_TEXT_SIZE	37	/* including the NUL */
 #define SIZE_TEXT_SIZE	16
 #define FENCE_TEXT_SIZE	64
 #define OWNER_TEXT_SIZE	112
 
 /**
- * struct fence - what the kernel knows of the fences of a host
- * @generation: of the last one, 1 before the first
- * @fenced: it is not let in
- * @boot_id: of its client module when it was let in last
+ * struct fence - fencing state of a host in the kernel, as in fence_state
+ * @generation: fence generation, 1 until the host is fenced for the first time
+ * @fenced: true if the host is fenced, so that its logins are refused
+ * @boot_id: boot id of the client module at the last login granted, or the null UUID
  */
 struct fence {
 	uint32_t generation;
@@ -30,11 +29,12 @@ struct fence {
 };
 
 /**
- * struct owner - what the kernel knows of the owner of an export
- * @generation: of the latest change of the owner, 0 before the first
- * @host: UUID of the owner, or null
- * @boot_id: of its client module
- * @fence_generation: of the owner
+ * struct owner - ownership of an export in the kernel, as in owner_state
+ * @generation: raised by each change of the owner; 0 until the export has an owner
+ * @host: UUID of the owner, or the null UUID
+ * @boot_id: boot id of the owner's client module; the null UUID before its first attach
+ * @fence_generation: fence generation of the owner; the ownership ends if the generation of
+ *	the host is higher
  */
 struct owner {
 	uint32_t generation;

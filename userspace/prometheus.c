@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers of all disks in Prometheus' text format, version 0.0.4, as the textfile
- * collector of node_exporter reads it.
+ * Metrics of all disks in the text format of Prometheus, version 0.0.4, for the textfile
+ * collector of node_exporter.
  *
- * Operation: a metric is a HELP line, a TYPE line and a sample per disk, and is left
- * out if there is none; metrics are not mixed. Units are bytes and seconds. Every
- * sample has the labels disk, export and name (empty without a name), so that
- * sums by one of them need no join; what else identifies a disk is with rnbd_disk_info.
+ * Operation: a metric is a HELP line, a TYPE line and one sample per disk, printed
+ * contiguously. A metric without samples is left out. Units are bytes and seconds. Every
+ * sample has the labels disk, export and name (empty if the disk has no name), so that sums
+ * over one of these labels need no join. rnbd_disk_info has the other identifiers of a disk.
  *
- * Ownership: the caller's. Concurrency: one thread.
- * Errors: those of the stream, which the caller looks at.
+ * Ownership: the caller owns the stream and the samples.
+ * Concurrency: one thread.
+ * Errors: the caller checks the stream for errors.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "prometheus.h"
 #include "util.h"
 
-/* What can go wrong in a value of a label is \, " and the end of a line. */
+/* Print the value of a label; the format requires that \, " and the end of a line are escaped. */
 static void print_value(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -38,7 +39,7 @@ static void print_label(FILE *out, const char *label, const char *text)
 	putc('"', out);
 }
 
-/* Up to where a further label or the closing brace goes. */
+/* Print a metric and its common labels; the caller adds more labels and the closing brace. */
 static void print_series(FILE *out, const char *metric, const struct disk *disk)
 {
 	fprintf(out, "%s{disk=\"", metric);
@@ -129,7 +130,7 @@ static void print_property(FILE *out, size_t i, const struct disk *disk)
 	print_number(out, properties[i].metric, disk, value[i], properties[i].ms);
 }
 
-/* Has no disk this value? */
+/* Test whether no disk has this value. */
 static bool missing(const struct samples *samples, size_t value)
 {
 	size_t i;
@@ -142,10 +143,10 @@ static bool missing(const struct samples *samples, size_t value)
 }
 
 /**
- * prometheus_print() - all metrics
- * @out: where they go
- * @samples: a sample per disk
- * @loaded: the module is there
+ * prometheus_print() - print all metrics of the disks
+ * @out: stream
+ * @samples: one sample per disk
+ * @loaded: true if the module rnbd is loaded
  */
 void prometheus_print(FILE *out, const struct samples *samples, bool loaded)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions of both ends in Prometheus' text format, version 0.0.4.
+ * Metrics of the sessions of client and target in the text format of Prometheus, version 0.0.4.
  *
- * Operation: as prometheus.c. A session of the client has the labels session, address and
- * port, one of the target session, host and address. Only sessions of the target that are or
- * were live have series: others come and go with each attempt to connect. None of the
- * labels has a character that must be escaped.
+ * Operation: the format is that of prometheus.c. A session of the client has the labels
+ * session, address and port; a session of the target has session, host and address. A session
+ * of the target has series only if it is or was live, because each attempt to connect makes a
+ * new session. No label value has a character that must be escaped.
  *
- * Ownership: the caller's. Concurrency: one thread.
- * Errors: those of the stream, which the caller looks at.
+ * Ownership: the caller owns the stream and the sessions.
+ * Concurrency: one thread.
+ * Errors: the caller checks the stream for errors.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "prometheus_session.h"
 #include "util.h"
 
-/* The names of counters end in _total. */
+/* Print HELP and TYPE; a metric is a counter if its name ends in _total. */
 static void print_head(FILE *out, const char *metric, const char *help)
 {
 	const char *total = strstr(metric, "_total");

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers of the target in Prometheus' text format, version 0.0.4.
+ * Metrics of the target in the text format of Prometheus, version 0.0.4.
  *
- * Operation: as prometheus.c; each metric begins with rnbd_target_. Metrics of an
- * export have the label export, those of a host the label host. An operation that was
- * never used has no series: a target can have thousands of exports and hosts. Names of
- * exports, ids of hosts and words of the kernel have no character that a label must
- * escape.
+ * Operation: the format is that of prometheus.c; the name of each metric begins with
+ * rnbd_target_. Metrics of an export have the label export, metrics of a host the label host.
+ * An operation that an object has never executed has no series, because a target can have
+ * thousands of exports and hosts. Names of exports, UUIDs of hosts, and the names of errors and
+ * counters have no character that must be escaped in a label.
  *
- * Ownership: the caller's. Concurrency: one thread.
- * Errors: those of the stream, which the caller looks at.
+ * Ownership: the caller owns the stream and the statistics.
+ * Concurrency: one thread.
+ * Errors: the caller checks the stream for errors.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -51,7 +52,7 @@ static void print_values(FILE *out, const struct target_kind *kind,
 	}
 }
 
-/* The histogram of an operation; its buckets are cumulative. */
+/* Print the latency histogram of an operation; Prometheus buckets are cumulative. */
 static void print_latency(FILE *out, const char *metric, const char *labels,
 			  const struct op_stat *op)
 {
@@ -78,7 +79,7 @@ static void print_bytes(FILE *out, const char *metric, const char *labels,
 	fprintf(out, "%s{%s} %" PRIu64 "\n", metric, labels, op->bytes);
 }
 
-/* One metric of all operations that were ever used: an idle object has no series. */
+/* Print one metric of all operations; an operation never executed has no series. */
 static void print_ops(FILE *out, const struct target_kind *kind,
 		      const struct target_objects *objects, const char *name, const char *type,
 		      const char *help,
@@ -164,7 +165,7 @@ static void print_events(FILE *out, const struct target_stats *stats)
 /**
  * prometheus_target_print() - print all metrics of the target
  * @out: stream
- * @stats: numbers of the target
+ * @stats: statistics of the target
  */
 void prometheus_target_print(FILE *out, const struct target_stats *stats)
 {

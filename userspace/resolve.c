@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which disk is meant: one rule for every command that takes a disk.
+ * Find the disk that an operand names, by the same rule for every command.
  *
- * Operation: a word is rnbdN, the number N, the name that the attach gave, or
- * the UUID of the export, tried in this order; disk_name_valid() keeps names from
- * looking like the others. A word with a slash is a path: whatever node it leads
- * to, through links such as those of /dev/disk/by-id, sysfs tells which disk that
- * is. A partition is refused, since what is asked for would be done to all of the
- * disk. resolve_pick() knows nothing of files, so that a unit test can try it.
+ * Operation: an operand without a slash is rnbdN, the number N, the name that was given at the
+ * attach, or the UUID of the export, tried in this order. disk_name_valid() keeps names
+ * distinct from the other forms. An operand with a slash is the path of a block device node,
+ * possibly through symbolic links such as those of /dev/disk/by-id; sysfs identifies the disk
+ * of the node. A partition is refused, because the command would affect the whole disk.
+ * resolve_pick() does not access files, so that a unit test can call it.
  *
- * Ownership: what is found points into the caller's list.
+ * Ownership: the result points into the list of the caller.
  * Concurrency: one thread.
- * Errors: -EINVAL if the word cannot mean a disk, -ENODEV if there is no such one,
- * -ENOTUNIQ if it means several; resolve_error() then has the text for people.
+ * Errors: -EINVAL if the operand cannot name a disk, -ENODEV if there is no such disk,
+ * -ENOTUNIQ if the operand names several disks; resolve_error() returns the error message.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,12 +28,12 @@
 #include "util.h"
 
 #define DEV	"/dev/"
-/* Disks that a message lists; more are counted. */
+/* Maximum number of disks that an error message lists */
 #define LISTED_MAX	8
 
 static char error_text[1024];
 
-/* The text for people of the last error. */
+/* Return the message of the last error. */
 const char *resolve_error(void)
 {
 	return error_text;
@@ -62,14 +62,14 @@ static bool is_path(const char *word)
 }
 
 /**
- * resolve_check() - can this word mean a disk at all?
- * @word: of the command line
+ * resolve_check() - check that an operand can name a disk
+ * @word: operand
  *
  * Return: 0 or -EINVAL.
  */
 int resolve_check(const char *word)
 {
-	/* Names have the characters of exports, and all else is made of some of them. */
+	/* rnbdN, numbers and UUIDs have only characters that names of exports may have. */
 	if (is_path(word) || export_name_valid(word))
 		return 0;
 	return set_error(-EINVAL,
@@ -77,7 +77,7 @@ int resolve_check(const char *word)
 			 word);
 }
 
-/* The only disk with this export. */
+/* Find the only disk with this export. */
 static int pick_export(const uint8_t uuid[UUID_SIZE], const char *word,
 		       const struct disks *disks, const struct disk **disk)
 {
@@ -100,10 +100,10 @@ static int pick_export(const uint8_t uuid[UUID_SIZE], const char *word,
 }
 
 /**
- * resolve_pick() - find the disk that a word means
- * @word: anything but a path
- * @disks: what is attached
- * @disk: where the disk goes, if it is found
+ * resolve_pick() - find the disk that an operand names, unless it is a path
+ * @word: operand without a slash
+ * @disks: attached disks
+ * @disk: disk found; valid only if the function returns 0
  *
  * Return: 0 or a negative errno.
  */
@@ -139,7 +139,7 @@ int resolve_pick(const char *word, const struct disks *disks, const struct disk 
 	return ret;
 }
 
-/* The name of a block device, from sysfs, which knows whatever udev called the node. */
+/* Get the kernel's name of a block device from sysfs: udev may have renamed the node. */
 static int name_of_node(const char *path, dev_t dev, char *name, size_t size)
 {
 	char link[64], where[PATH_MAX], part[PATH_MAX + 16];
@@ -160,10 +160,10 @@ static int name_of_node(const char *path, dev_t dev, char *name, size_t size)
 }
 
 /**
- * resolve_disk() - find the disk that a word or a path means
- * @word: of the command line
- * @disks: what is attached
- * @disk: where the disk goes, if it is found
+ * resolve_disk() - find the disk that an operand or a path names
+ * @word: operand
+ * @disks: attached disks
+ * @disk: disk found
  *
  * Return: 0 or a negative errno.
  */
@@ -177,7 +177,7 @@ int resolve_disk(const char *word, const struct disks *disks, const struct disk 
 	if (!is_path(word))
 		return resolve_pick(word, disks, disk);
 	if (stat(word, &st)) {
-		/* Without a node it may still be attached. */
+		/* The disk may be attached although its node in /dev is missing. */
 		if (!strncmp(word, DEV, strlen(DEV)) && !is_path(word + strlen(DEV)) &&
 		    !resolve_check(word + strlen(DEV)))
 			return resolve_pick(word + strlen(DEV), disks, disk);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The numbers of a disk at a moment, and what it did between two moments.
+ * Samples of the statistics of a disk, and the rates between two samples.
  *
- * Operation: a table names each number once: where sysfs has it, what it is
- * called in JSON and for Prometheus, and in which unit. Counters are as large as
- * what happened since the disk was attached. Whoever attaches a disk anew gets
- * counters that start anew, maybe under the same name; then what happened is what
- * they have come to, and the time is that since the attach.
+ * Operation: value_infos[] has one row per value: its file in sysfs, its names in JSON and for
+ * Prometheus, and its unit. Counters start at 0 when a disk is attached. If a disk was attached
+ * again between two samples, possibly under the same name, rates_between() uses the counters
+ * of the newer sample and the time since the attach.
  *
- * Ownership: the caller's. Concurrency: one thread; the numbers of one sample are
- * read one after the other while the disk goes on.
- * Errors: a negative errno, -ENODEV if the disk is gone. A counter that an older module
- * does not have is none: it is marked as missing, and what depends on it is no number.
+ * Ownership: the caller owns all samples.
+ * Concurrency: one thread. The values of one sample are read one after the other while the
+ * disk executes I/O.
+ * Errors: a negative errno, -ENODEV if the disk no longer exists. A counter that an older
+ * module lacks is no error: the sample marks it as missing, and rates that need it are NAN.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,12 +25,12 @@
 #include "sample.h"
 #include "util.h"
 
-/* A unit test has a tree of its own. */
+/* A unit test defines its own directory. */
 #ifndef SYS_BLOCK
 #define SYS_BLOCK	"/sys/block"
 #endif
 #define SECTOR		512
-/* Fields of /sys/block/DISK/stat that are made use of */
+/* Number of fields of /sys/block/DISK/stat to parse */
 #define STAT_FIELDS	16
 
 #define BLOCK_STAT(_key, _field, _unit, _ms, _metric, _help)	\
@@ -129,14 +129,14 @@ const struct value_info value_infos[NR_VALUES] = {
 };
 
 /**
- * disk_file() - read a line of sysfs
+ * disk_file() - read a line from a sysfs file of a disk
  * @disk: name of the disk
- * @file: under /sys/block/DISK
- * @text: where the line goes, without its end
- * @size: bytes there
+ * @file: path relative to /sys/block/DISK
+ * @text: line without the end of line
+ * @size: size of @text in bytes
  *
- * Return: 0 or a negative errno: -ENODEV if the disk is gone, -ENOENT if it only has not
- * got the file.
+ * Return: 0 or a negative errno: -ENODEV if the disk does not exist, -ENOENT if the disk exists
+ * but lacks the file.
  */
 int disk_file(const char *disk, const char *file, char *text, size_t size)
 {
@@ -162,11 +162,11 @@ int disk_file(const char *disk, const char *file, char *text, size_t size)
 }
 
 /**
- * parse_block_stat() - the numbers that the block layer keeps
- * @line: of /sys/block/DISK/stat
- * @value: by enum value; the others are left alone
+ * parse_block_stat() - parse the statistics of the block layer
+ * @line: contents of /sys/block/DISK/stat
+ * @value: values, indexed by enum value; values from other files are unchanged
  *
- * Return: 0 or -EPROTO.
+ * Return: 0, or -EPROTO if the line is malformed.
  */
 int parse_block_stat(const char *line, uint64_t *value)
 {
@@ -191,11 +191,11 @@ int parse_block_stat(const char *line, uint64_t *value)
 }
 
 /**
- * sample_take() - read all numbers of a disk
- * @disk: as listed
- * @sample: filled
+ * sample_take() - read all values of a disk
+ * @disk: disk as listed by the kernel
+ * @sample: sample to fill
  *
- * Return: 0 or a negative errno, -ENODEV if the disk has gone.
+ * Return: 0 or a negative errno, -ENODEV if the disk no longer exists.
  */
 int sample_take(const struct disk *disk, struct sample *sample)
 {
@@ -228,11 +228,11 @@ int sample_take(const struct disk *disk, struct sample *sample)
 }
 
 /**
- * samples_find() - the sample of a disk
- * @samples: all of a moment
+ * samples_find() - find the sample of a disk
+ * @samples: samples of one moment
  * @disk: name of the disk
  *
- * Return: the sample, NULL if the disk was not there.
+ * Return: the sample, NULL if the disk has none.
  */
 const struct sample *samples_find(const struct samples *samples, const char *disk)
 {
@@ -245,7 +245,7 @@ const struct sample *samples_find(const struct samples *samples, const char *dis
 	return NULL;
 }
 
-/* Not the disk that the older sample is of, whatever it is called? */
+/* Test whether the disk was attached after the older sample, so that its counters restarted. */
 static bool started_anew(const struct sample *old, const struct sample *now)
 {
 	size_t i;
@@ -261,10 +261,10 @@ static bool started_anew(const struct sample *old, const struct sample *now)
 }
 
 /**
- * rates_between() - what a disk did between two samples
- * @old: the older one, NULL if the disk was not there
- * @now: the newer one
- * @rates: filled
+ * rates_between() - compute the rates of a disk between two samples
+ * @old: older sample, NULL if the disk did not exist then
+ * @now: newer sample
+ * @rates: rates to fill; those since the attach if the disk was attached after @old
  */
 void rates_between(const struct sample *old, const struct sample *now, struct rates *rates)
 {
@@ -282,7 +282,7 @@ void rates_between(const struct sample *old, const struct sample *now, struct ra
 	if (count[VALUE_FRAMES_SENT])
 		rates->entries_per_frame = count[VALUE_ENTRIES_SENT] / count[VALUE_FRAMES_SENT];
 	rates->seconds = seconds;
-	/* attached this very moment */
+	/* The disk was attached at this moment. */
 	if (seconds <= 0)
 		return;
 	rates->read_iops = count[VALUE_READS] / seconds;

@@ -7,7 +7,7 @@
 
 #include "netlink_client.h"
 
-/* In the order of the table in sample.c. */
+/* Values of a disk, in the order of value_infos[] in sample.c; counters come first. */
 enum value {
 	VALUE_READS,
 	VALUE_READ_BYTES,
@@ -48,7 +48,7 @@ enum value {
 	VALUE_RESTARTS,
 	VALUE_REPLAYED,
 	NR_COUNTERS,
-	/* what goes down again */
+	/* Values that can decrease */
 	VALUE_IN_FLIGHT = NR_COUNTERS,
 	VALUE_HELD,
 	VALUE_POOL_USED,
@@ -57,14 +57,14 @@ enum value {
 };
 
 /**
- * struct value_info - a number that a disk has
- * @key: its name in JSON and for people
- * @file: in /sys/block/rnbdN/rnbd, or NULL if it is a field of .../stat
- * @field: that field, from 0
- * @unit: what a one of it is worth in the unit of @key
- * @ms: it is in milliseconds, and @metric in seconds
- * @metric: its name for Prometheus
- * @help: one line
+ * struct value_info - description of a value of a disk
+ * @key: name in JSON and in tables
+ * @file: file in /sys/block/rnbdN/rnbd; NULL if the value is a field of /sys/block/rnbdN/stat
+ * @field: index of this field, from 0
+ * @unit: factor that converts the number in the file to the unit of @key
+ * @ms: true if the value is in milliseconds, while @metric is in seconds
+ * @metric: name for Prometheus
+ * @help: help text for Prometheus, one line
  */
 struct value_info {
 	const char *key;
@@ -79,11 +79,11 @@ struct value_info {
 extern const struct value_info value_infos[NR_VALUES];
 
 /**
- * struct sample - a disk at a moment
- * @disk: what the kernel says of it
- * @taken_ns: when, by the monotonic clock
- * @value: by enum value, 0 if it is missing
- * @missing: by enum value: this version of the module does not have it
+ * struct sample - values of a disk at one moment
+ * @disk: disk as reported by the kernel
+ * @taken_ns: time of the sample in nanoseconds of the monotonic clock
+ * @value: values, indexed by enum value; 0 if missing
+ * @missing: true for values that this version of the module lacks, indexed by enum value
  */
 struct sample {
 	struct disk disk;
@@ -93,9 +93,9 @@ struct sample {
 };
 
 /**
- * struct samples - samples that grow in number, sorted by disk
- * @sample: the samples
- * @nr: how many
+ * struct samples - growing array of samples, sorted by disk
+ * @sample: array
+ * @nr: number of samples
  */
 struct samples {
 	struct sample *sample;
@@ -103,19 +103,18 @@ struct samples {
 };
 
 /**
- * struct rates - what a disk did between two samples; not a number if one of the
- *	counters that it takes is missing
- * @seconds: how long that was
- * @read_iops: per second, and so below but for what is said otherwise
- * @write_iops: writes
- * @read_bytes: bytes read
- * @write_bytes: bytes written
- * @frames: frames with requests
- * @entries_per_frame: requests in one of them, 0 without a frame
- * @coalesced: requests whose data joined the RDMA operation of another
- * @inline_hits: requests whose data travelled inside a frame
- * @stalls: stops of a hardware queue
- * @reconnects: how many, not per second
+ * struct rates - rates of a disk between two samples; NAN if a required counter is missing
+ * @seconds: time between the samples in seconds
+ * @read_iops: reads per second
+ * @write_iops: writes per second
+ * @read_bytes: bytes read per second
+ * @write_bytes: bytes written per second
+ * @frames: frames with requests per second
+ * @entries_per_frame: requests per frame, 0 if no frame was sent
+ * @coalesced: requests per second whose data shared the RDMA operation of another request
+ * @inline_hits: requests per second whose data was inside a frame
+ * @stalls: stops of a hardware queue per second
+ * @reconnects: number of reconnects between the samples
  */
 struct rates {
 	double seconds;

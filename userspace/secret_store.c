@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Secrets of hosts: the files that hold one, and the copies that the target keeps.
+ * Secrets of hosts: files that hold a secret, and the copies that the target keeps.
  *
- * Operation: a secret is one line in a file that nobody but its owner may read. The
- * client is given such a file at each attach. The kernel of the target is told the
- * secret and never tells it again, so a copy is kept in /etc/rnbd/secrets, from which
- * a host that is made again gets it; cmd_secret.c says in which order. While a secret
- * is being rotated there is a copy of the old one, too.
- * Ownership: no secret is kept longer than it is needed, nor put on a command line, into
- * a message or into what is printed.
- * Concurrency: of two that give a host its secret at once the last one wins, in the
- * kernel and in the copy: the directory of the copies is locked meanwhile.
- * Errors: one line that names the file and what to do.
+ * Operation: a secret is one line in a file that only its owner can read. At each attach the
+ * client gets its secret from such a file. The kernel of the target never reveals a secret, so
+ * the tool keeps a copy in /etc/rnbd/secrets, from which a host that is created again gets its
+ * secret. host_give() in cmd_secret.c defines the order of the updates of kernel and copy.
+ * During a rotation there is also a copy of the old secret.
+ *
+ * Ownership: buffers with a secret are wiped after use. No secret appears on a command line or
+ * in a message; only rnbd secret generate prints one.
+ * Concurrency: the directory of the copies is locked while a secret changes. If two commands
+ * set the secret of a host, the last one wins both in the kernel and in the copy.
+ * Errors: one error message that names the file and the remedy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@
 #define STORE_PARENT	"/etc/rnbd"
 #define STORE		SECRET_STORE_DIR
 
-/* What a wrong file may be must not tell others what it is. */
+/* Refuse a file that other users could read or change. */
 static int check_rights(const char *file, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode)) {
@@ -51,7 +52,7 @@ static int check_rights(const char *file, const struct stat *st)
 	return 0;
 }
 
-/* A pipe may hand the text over in pieces. */
+/* Read a secret; loop, because a pipe may deliver the text in pieces. */
 static int read_secret(int fd, const char *name, uint8_t *secret)
 {
 	char text[RNBD_SECRET_TEXT_SIZE + 2];
@@ -80,11 +81,11 @@ static int read_secret(int fd, const char *name, uint8_t *secret)
 }
 
 /**
- * secret_read() - read a file with a secret
- * @file: its path
- * @secret: RNBD_SECRET_SIZE bytes; the caller wipes them
+ * secret_read() - read a secret from a file
+ * @file: path of the file
+ * @secret: secret, RNBD_SECRET_SIZE bytes; the caller wipes it
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int secret_read(const char *file, uint8_t *secret)
 {
@@ -104,11 +105,11 @@ int secret_read(const char *file, uint8_t *secret)
 }
 
 /**
- * secret_read_operand() - read a file with a secret, or standard input
- * @file: its path, or "-"
- * @secret: RNBD_SECRET_SIZE bytes; the caller wipes them
+ * secret_read_operand() - read a secret from a file or from standard input
+ * @file: path of the file, or "-" for standard input
+ * @secret: secret, RNBD_SECRET_SIZE bytes; the caller wipes it
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int secret_read_operand(const char *file, uint8_t *secret)
 {
@@ -117,10 +118,10 @@ int secret_read_operand(const char *file, uint8_t *secret)
 }
 
 /**
- * secret_stored_path() - where the secret of a host is kept
- * @uuid_text: of the host, in lower case
+ * secret_stored_path() - get the path of the copy of a host's secret
+ * @uuid_text: UUID of the host, in lower case
  *
- * Return: a path; the caller frees it.
+ * Return: the path; the caller frees it.
  */
 char *secret_stored_path(const char *uuid_text)
 {
@@ -142,8 +143,9 @@ int secret_write(int fd, const uint8_t *secret)
 }
 
 /*
- * The directory of the copies, locked until it is closed: what the kernel has and what is
- * kept belong together. With @make it is made; -ENOENT if it is not there.
+ * Lock the directory of the copies until the returned file descriptor is closed, so that the
+ * secrets in the kernel and the copies change together. With @make, create the directory;
+ * otherwise return -ENOENT if it does not exist.
  */
 int secret_store_lock(bool make)
 {
@@ -211,7 +213,7 @@ static int copy_write(const struct secret_copy *copy, const uint8_t *secret)
 	return ret;
 }
 
-/* What was there before is there again. */
+/* Restore the former copy, or remove the copy if there was none before. */
 int secret_copy_undo(const struct secret_copy *copy)
 {
 	if (rename(copy->former, copy->path) &&
@@ -220,7 +222,7 @@ int secret_copy_undo(const struct secret_copy *copy)
 	return fsync(copy->store) ? -errno : 0;
 }
 
-/* There is never half a secret in the place, and no moment without one. */
+/* Replace the copy atomically: after a crash, either the old or the new copy is complete. */
 int secret_copy_store(const struct secret_copy *copy, const uint8_t *secret)
 {
 	int ret = copy_write(copy, secret);
@@ -244,13 +246,13 @@ int secret_copy_store(const struct secret_copy *copy, const uint8_t *secret)
 	return ret;
 }
 
-/* The new copy stays: the older one goes. */
+/* Keep the new copy, and remove the former one. */
 int secret_copy_settle(const struct secret_copy *copy)
 {
 	return remove_file(copy->former);
 }
 
-/* The present copy is that of the old secret as well. */
+/* Keep the present secret as the old secret, too: give its copy a second name. */
 int secret_copy_store_old(const struct secret_copy *copy)
 {
 	int ret = remove_file(copy->old);
@@ -274,7 +276,7 @@ int secret_copy_forget_old(const struct secret_copy *copy)
 	return ret;
 }
 
-/* Is that secret the one that is kept? No message if there is no copy. */
+/* Test whether the copy has this secret; no message if there is no copy. */
 bool secret_copy_is(const struct secret_copy *copy, const uint8_t *secret)
 {
 	uint8_t kept[RNBD_SECRET_SIZE];
@@ -285,7 +287,7 @@ bool secret_copy_is(const struct secret_copy *copy, const uint8_t *secret)
 	return same;
 }
 
-/* Is the copy of the old secret that of the present one, so that no other is in use? */
+/* Test whether the old and the present copy have the same secret, the only one in use. */
 bool secret_copy_is_old(const struct secret_copy *copy)
 {
 	uint8_t old[RNBD_SECRET_SIZE];
@@ -298,7 +300,7 @@ bool secret_copy_is_old(const struct secret_copy *copy)
 
 int secret_copy_forget(const struct secret_copy *copy)
 {
-	/* The old secret must not be kept without the present one. */
+	/* Remove the old secret first: it must not remain without the present one. */
 	const char * const names[] = { copy->old, copy->former, copy->fresh, copy->path };
 	int ret = 0;
 	size_t i;
@@ -312,10 +314,10 @@ int secret_copy_forget(const struct secret_copy *copy)
 }
 
 /**
- * secret_forget() - remove the copy of a host's secret
- * @uuid_text: of the host, in lower case
+ * secret_forget() - remove the copies of a host's secrets
+ * @uuid_text: UUID of the host, in lower case
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int secret_forget(const char *uuid_text)
 {
@@ -343,14 +345,14 @@ static int set_attr(const char *dir, const char *attr, const uint8_t *secret)
 }
 
 /**
- * secret_set() - tell the kernel the secret of a host
- * @dir: of the host in configfs
- * @secret: RNBD_SECRET_SIZE bytes, or NULL to remove it, and the old one
+ * secret_set() - set the secret of a host in the kernel
+ * @dir: directory of the host in configfs
+ * @secret: RNBD_SECRET_SIZE bytes, or NULL to remove both the secret and the old secret
  *
- * The kernel closes the sessions that rely on a secret which the host no longer has;
- * target_wait_outdated() waits for their end. The old secret still counts.
+ * The kernel closes the sessions that rely on a secret that the host no longer has;
+ * target_wait_outdated() waits for their end. A new secret leaves the old secret valid.
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int secret_set(const char *dir, const uint8_t *secret)
 {
@@ -358,11 +360,11 @@ int secret_set(const char *dir, const uint8_t *secret)
 }
 
 /**
- * secret_set_from() - tell the kernel the secret of a host
- * @dir: of the host in configfs
- * @file: what holds the secret
+ * secret_set_from() - set the secret of a host in the kernel from a file
+ * @dir: directory of the host in configfs
+ * @file: path of the file with the secret
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int secret_set_from(const char *dir, const char *file)
 {
@@ -389,7 +391,7 @@ static int put_back(const char *dir, const char *attr, const char *file)
 	return ret;
 }
 
-/* 1, 0, or -EIO after a message */
+/* Return 1 or 0 as the attribute says, or -EIO after an error message. */
 static int has_attr(const char *dir, const char *attr)
 {
 	char *has = configfs_get(dir, attr);
@@ -399,15 +401,15 @@ static int has_attr(const char *dir, const char *attr)
 	return ret;
 }
 
-/* A copy that is there and cannot be used must not be taken for none. */
+/* Test whether a copy exists; a copy that cannot be accessed must not count as absent. */
 static bool is_kept(const char *path)
 {
 	return !access(path, F_OK) || errno != ENOENT;
 }
 
 /*
- * 1 if the host lacks a secret that is kept, otherwise 0, or -EIO after a message. A host
- * with a secret can lack the old one if a program died after it had set the first.
+ * Return 1 if the host lacks a secret that has a copy, otherwise 0, or -EIO after an error
+ * message. A command that crashed after it set the secret leaves a host without the old secret.
  */
 static int needs_kept(const char *dir, const struct secret_copy *copy)
 {
@@ -421,13 +423,14 @@ static int needs_kept(const char *dir, const struct secret_copy *copy)
 }
 
 /**
- * secret_put_back() - give a host those of its secrets that are kept and that it lacks
- * @dir: of the host in configfs
+ * secret_put_back() - give a host the secrets that it lacks from their copies
+ * @dir: directory of the host in configfs
  *
- * A secret that was withdrawn is not kept: the copy goes before the kernel's secret.
+ * A withdrawn old secret has no copy, because a withdrawal removes the copy before it changes
+ * the kernel.
  *
- * Return: 1 if it has got a secret, 0 if it lacks none that is kept, or a negative errno
- * after a message.
+ * Return: 1 if the host was given a secret, 0 if it lacks none that has a copy, or a negative
+ * errno after an error message.
  */
 int secret_put_back(const char *dir)
 {
@@ -436,12 +439,12 @@ int secret_put_back(const char *dir)
 	uint8_t uuid[UUID_SIZE];
 	int ret;
 
-	/* the directory may be in upper case */
+	/* The name of the directory may be in upper case. */
 	if (parse_uuid(strrchr(dir, '/') + 1, uuid))
 		abort();
 	format_uuid(uuid, text);
 	secret_copy_init(&copy, text);
-	/* Another command may hold the lock: take it only if needed. */
+	/* Lock only if needed, because another command may hold the lock. */
 	ret = needs_kept(dir, &copy);
 	if (ret > 0) {
 		copy.store = secret_store_lock(false);

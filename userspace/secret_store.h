@@ -8,12 +8,12 @@
 #define SECRET_STORE_DIR	"/etc/rnbd/secrets"
 
 /**
- * struct secret_copy - the copy of a host's secret, which takes the place of an older one
- * @store: the locked directory of the copies, or a negative errno
- * @path: of the copy
- * @old: of the copy of the old secret, which counts as well until it is withdrawn
- * @former: name of the older copy until it is known which of both stays
- * @fresh: name of the new copy while it is written; what a crash leaves is replaced
+ * struct secret_copy - paths of the copies of a host's secrets
+ * @store: file descriptor of the locked directory of the copies, or a negative errno
+ * @path: path of the copy of the present secret
+ * @old: path of the copy of the old secret, which stays valid until it is withdrawn
+ * @former: path of the replaced copy until it is removed or restored
+ * @fresh: path of a new copy while it is written; a file left by a crash is replaced
  */
 struct secret_copy {
 	int store;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions of both ends of this machine, and their JSON objects with stable keys.
+ * Sessions of the client and of the target on this machine, and their JSON objects.
  *
- * Operation: the sessions of the client are found in the list of disks, of which each names
- * its session. rnbd session list, rnbd stat and rnbd monitor use the same keys and names.
- * Ownership: the caller owns a JSON object, and frees the sessions of the client.
+ * Operation: each disk in the list of disks names its session, so client_sessions() derives
+ * the sessions of the client from this list. rnbd session list, rnbd stat and rnbd monitor
+ * print the same JSON keys, which must not change.
+ * Ownership: the caller owns JSON objects, and frees the sessions of the client.
  * Concurrency: one thread.
  * Errors: none.
  */
@@ -15,11 +16,11 @@
 #include "session.h"
 
 /**
- * client_sessions() - the sessions that disks use
- * @disks: all disks, in their order
- * @sessions: filled, in the order of their numbers
+ * client_sessions() - collect the sessions of the client from the list of disks
+ * @disks: all disks, sorted
+ * @sessions: sessions to fill, sorted by session number
  *
- * The names of disks in @sessions are valid as long as @disks.
+ * @sessions refers to @disks and is valid as long as @disks is.
  */
 void client_sessions(const struct disks *disks, struct client_sessions *sessions)
 {
@@ -30,7 +31,7 @@ void client_sessions(const struct disks *disks, struct client_sessions *sessions
 		const struct disk *disk = &disks->disk[i];
 		struct client_session *session;
 
-		/* The disks of a later session mostly come later. */
+		/* Search from the end: disks of later sessions usually come later. */
 		for (j = sessions->nr; j; j--)
 			if (sessions->session[j - 1].disk->session < disk->session)
 				break;
@@ -57,7 +58,7 @@ void client_sessions_free(struct client_sessions *sessions)
 }
 
 /**
- * client_session_json() - a session of the client as a JSON object
+ * client_session_json() - make a JSON object of a session of the client
  * @session: session
  */
 struct json_object *client_session_json(const struct client_session *session)
@@ -91,7 +92,7 @@ struct json_object *client_session_json(const struct client_session *session)
 }
 
 /**
- * session_json() - a session of the target as a JSON object
+ * session_json() - make a JSON object of a session of the target
  * @session: session
  */
 struct json_object *session_json(const struct session *session)

@@ -7,9 +7,9 @@
 #include "output.h"
 
 /**
- * struct client_session - a session of the client
- * @disk: one of its disks, whose message tells about the session
- * @disks: names of all of them
+ * struct client_session - session of the client
+ * @disk: one disk of the session; its message has the attributes of the session
+ * @disks: names of all disks of the session
  */
 struct client_session {
 	const struct disk *disk;
@@ -17,9 +17,9 @@ struct client_session {
 };
 
 /**
- * struct client_sessions - sessions that grow in number
- * @session: the sessions
- * @nr: how many
+ * struct client_sessions - growing array of sessions
+ * @session: array
+ * @nr: number of sessions
  */
 struct client_sessions {
 	struct client_session *session;

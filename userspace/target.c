@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Exports, hosts and ports of the target on this machine: the steps that several
- * commands take on configfs.
+ * Exports and ports of the target on this machine: configfs operations that several commands
+ * share.
  *
- * Operation: what makes something is written down, so that a command that fails
- * later can take all of it back, last one first. Links are found by what they
- * lead to, as the kernel sees them: somebody may have made them by hand.
- * target_host.c has the hosts.
- * Ownership: the tree is the state. Paths that are returned belong to the caller.
+ * Operation: functions that create an object record it, so that a command that fails later can
+ * undo all its steps in reverse order. Links are found by their targets, as in the kernel,
+ * because an administrator may have created links with other names. target_host.c has the
+ * operations on hosts.
+ * Ownership: configfs holds the state. The caller frees the paths that are returned.
  * Concurrency: see configfs.c.
- * Errors: negative errno after a message.
+ * Errors: a negative errno after an error message.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,13 +25,13 @@
 #include "target_uuid.h"
 #include "target_wait.h"
 
-/* What was made, to be unmade in reverse: "d path", "l path", or "e path" of what was enabled. */
+/* Steps to undo: "d PATH" of a directory, "l PATH" of a link, "e PATH" of an enabled object. */
 static struct strlist made;
 
 /**
- * target_remember() - note what was made, so that target_unmake() takes it back
- * @kind: 'd', 'l' or 'e', see above
- * @path: of it
+ * target_remember() - record a step, so that target_unmake() can undo it
+ * @kind: 'd' for a directory, 'l' for a link, 'e' for an enabled object
+ * @path: path of the directory, link or object
  */
 void target_remember(char kind, const char *path)
 {
@@ -42,7 +42,7 @@ void target_remember(char kind, const char *path)
 }
 
 /**
- * target_unmake() - take back all that was made since the last target_keep()
+ * target_unmake() - undo all steps recorded since the last target_keep(), last one first
  */
 void target_unmake(void)
 {
@@ -61,14 +61,14 @@ void target_unmake(void)
 }
 
 /**
- * target_keep() - what was made stays
+ * target_keep() - discard the recorded steps, so that they are not undone
  */
 void target_keep(void)
 {
 	strlist_free(&made);
 }
 
-/* As configfs_mkdir(), and can be taken back. */
+/* Like configfs_mkdir(), but target_unmake() can undo it. */
 int target_make_dir(const char *path)
 {
 	int ret = configfs_mkdir(path);
@@ -78,7 +78,7 @@ int target_make_dir(const char *path)
 	return ret;
 }
 
-/* As configfs_link(), and can be taken back. */
+/* Like configfs_link(), but target_unmake() can undo it. */
 int target_make_link(const char *target, const char *path)
 {
 	int ret = configfs_link(target, path);
@@ -89,10 +89,10 @@ int target_make_link(const char *target, const char *path)
 }
 
 /**
- * target_find_export() - the directory of an export that has to be there
- * @name: of the export
+ * target_find_export() - find the directory of an existing export
+ * @name: name of the export
  *
- * Return: its path, or NULL after a message.
+ * Return: its path, or NULL after an error message.
  */
 char *target_find_export(const char *name)
 {
@@ -109,7 +109,7 @@ char *target_find_export(const char *name)
 	return dir;
 }
 
-/* Removes all links in a directory; goes on after a failure. */
+/* Remove all links in a directory; continue after a failure. */
 static int unlink_all(const char *dir)
 {
 	struct strlist names = { };
@@ -130,9 +130,9 @@ static int unlink_all(const char *dir)
 
 /**
  * target_remove_export() - remove an export that no port offers
- * @dir: of the export
+ * @dir: directory of the export
  *
- * What is kept of its owner stays.
+ * The stored owner of the export stays.
  */
 int target_remove_export(const char *dir)
 {
@@ -141,10 +141,10 @@ int target_remove_export(const char *dir)
 	int ret;
 
 	ret = target_disable_export(dir, 0);
-	/* No host can become the owner now. */
+	/* The owner can no longer change, because the export is disabled. */
 	if (!ret)
 		ret = owner_store_keep(dir);
-	/* The kernel was not told of a newer owner that is kept. */
+	/* No error: the kernel was never given the stored owner, which is newer. */
 	if (ret == -ESTALE)
 		ret = 0;
 	if (!ret)
@@ -166,12 +166,14 @@ static bool same_port(const char *dir, const char *addr, uint16_t port)
 }
 
 /**
- * target_find_port() - the directory of the port with an address
- * @addr: numeric
+ * target_find_port() - find the directory of a port by its address
+ * @addr: numeric address
  * @port: service port
  *
- * Return: its path, or NULL quietly. Of several, of which only one can be enabled, that
- * one is it.
+ * Several ports can have the same address, but at most one of them is enabled; the enabled
+ * port is preferred.
+ *
+ * Return: its path, or NULL without a message.
  */
 char *target_find_port(const char *addr, uint16_t port)
 {
@@ -201,8 +203,8 @@ char *target_find_port(const char *addr, uint16_t port)
 }
 
 /**
- * target_enable_port() - listen at a port; it may do so already
- * @dir: of the port
+ * target_enable_port() - enable a port unless it is enabled already
+ * @dir: directory of the port
  */
 int target_enable_port(const char *dir)
 {
@@ -224,7 +226,7 @@ static int set_port(const char *dir, const char *addr, uint16_t port)
 	int ret;
 
 	snprintf(number, sizeof(number), "%u", port);
-	/* Before a client can log in. */
+	/* Clients must see the stored UUID, so restore it before the first login. */
 	ret = target_uuid_restore();
 	if (!ret)
 		ret = configfs_write(dir, "addr", addr);
@@ -236,11 +238,11 @@ static int set_port(const char *dir, const char *addr, uint16_t port)
 }
 
 /**
- * target_make_port() - make a port with the next free number, and enable it
- * @addr: numeric
+ * target_make_port() - create a port with the lowest free number, and enable it
+ * @addr: numeric address
  * @port: service port
  *
- * Return: its path, or NULL after a message.
+ * Return: its path, or NULL after an error message.
  */
 char *target_make_port(const char *addr, uint16_t port)
 {
@@ -262,8 +264,8 @@ char *target_make_port(const char *addr, uint16_t port)
 }
 
 /**
- * target_remove_port() - remove a port and the sessions that it has
- * @dir: of the port
+ * target_remove_port() - remove a port and end its sessions
+ * @dir: directory of the port
  */
 int target_remove_port(const char *dir)
 {
@@ -280,16 +282,16 @@ int target_remove_port(const char *dir)
 }
 
 /**
- * target_offer() - offer an export on a port; it may be offered there already
- * @port_dir: of the port
- * @export_dir: of the export
+ * target_offer() - offer an export on a port unless the port offers it already
+ * @port_dir: directory of the port
+ * @export_dir: directory of the export
  */
 int target_offer(const char *port_dir, const char *export_dir)
 {
 	char *link = xasprintf("%s/exports/%s", port_dir, strrchr(export_dir, '/') + 1);
 	int ret = target_make_link(export_dir, link);
 
-	/* The kernel finds a link of another name as well. */
+	/* The kernel also detects a link with another name. */
 	if (ret == -EEXIST)
 		ret = 0;
 	free(link);
@@ -298,11 +300,11 @@ int target_offer(const char *port_dir, const char *export_dir)
 
 /**
  * target_list() - print all objects of a kind
- * @kind: directory that they are in
- * @heads: of the columns
- * @columns: number of them
- * @row: adds what is to be said of one
- * @json: not as a table
+ * @kind: directory of the objects in configfs
+ * @heads: headings of the columns
+ * @columns: number of columns
+ * @row: function that adds an object to the table and to the JSON array
+ * @json: print JSON instead of a table
  *
  * Return: an exit code.
  */

@@ -12,7 +12,7 @@ struct json_object;
 struct link_map;
 struct table;
 
-/* adds a row for the object of that name, and its JSON to the array */
+/* Add a row for the object with this name to @table, and its JSON object to @array. */
 typedef void target_row_fn(const char *name, struct table *table,
 			   struct json_object *array);
 

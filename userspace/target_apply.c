@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration of a target, from configfs and into it.
+ * Read the configuration of a target from configfs, and apply a configuration to configfs.
  *
- * Operation: applying adds and never takes away. An object that is not there is
- * made, filled and, at last, enabled; a host gets its secret before anything is allowed
- * to it, or nothing is; one that could not be filled is removed
- * again, one that could not be enabled stays, so that the next attempt has only
- * that to do. An object that is there with other values is left as it is, and no
- * port gets to offer such an export: its data may be others than those that the
- * hosts were to see. But a secret is always set: configfs does not tell it, so that
- * nobody could say whether it differs, and a host would go on with one that was to be
- * replaced. The kernel compares it, and one that it has already changes nothing. What
- * is known of the fences of a host, or of the owner of an export, it takes if that is news to
- * it. Kinds
- * are worked on in the order in which they depend on each other.
- * Ownership: configurations own what they consist of.
- * Concurrency: others may change the tree at the same time. Reading is no
- * snapshot: it fails if something vanishes under it.
- * Errors: a line each; applying and clearing go on with the rest.
+ * Operation: applying a configuration only adds to configfs. The kinds of object are applied in
+ * the order of their dependencies. A missing object is created, filled, and enabled last. If it
+ * cannot be filled, it is removed again; if it cannot be enabled, it stays, so that the next
+ * attempt need only enable it. An existing object with other values is left unchanged. If it is
+ * an export, it is not offered on a port, because its data may be other than the administrator
+ * intended.
+ *
+ * A host gets its secret before it is allowed any export; without the secret it is allowed
+ * none. The secret of an existing host is always written, because configfs does not reveal
+ * whether it differs; the kernel ignores an equal secret. The fencing state of hosts and the
+ * owners of exports are written, too; the kernel ignores a state that is not newer.
+ *
+ * Ownership: a configuration owns its strings and objects.
+ * Concurrency: others may change configfs at the same time. Reading takes no snapshot, and
+ * fails if an object is removed during it.
+ * Errors: one error message per failure; applying and clearing continue with other objects.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@
 #include "target_uuid.h"
 #include "target_wait.h"
 
-/* UUIDs in the one form that they have in a configuration */
+/* Convert the UUID of a host to the canonical form of a configuration. */
 static void canonical_host(char *name)
 {
 	uint8_t uuid[UUID_SIZE];
@@ -58,7 +58,7 @@ static int read_links(const struct target_config_links *link, const char *dir,
 	return ret;
 }
 
-/* The file that the secret of a host is kept in, if it has one. Returns a negative errno. */
+/* Set *file to the path of the copy of a host's secret, if it has one. Return 0 or -EIO. */
 static int read_secret(const char *dir, const struct target_config_object *host, char **file)
 {
 	char *has = configfs_get(dir, "has_secret");
@@ -71,8 +71,8 @@ static int read_secret(const char *dir, const struct target_config_object *host,
 }
 
 /*
- * There is nothing to keep of a host that was never fenced, nor of an export that never had
- * an owner or is no longer exclusive.
+ * Drop a state that need not be stored: of a host that was never fenced, or of an export that
+ * never had an owner or is not exclusive.
  */
 static int forget_none(enum target_config_kind kind, struct target_config_object *object, int attr)
 {
@@ -127,10 +127,10 @@ static int read_object(struct target_config *config, enum target_config_kind kin
 }
 
 /**
- * target_config_read() - the configuration as it is now
- * @config: where it goes, to be freed whatever is returned
+ * target_config_read() - read the present configuration from configfs
+ * @config: configuration; the caller frees it in any case
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int target_config_read(struct target_config *config)
 {
@@ -156,11 +156,11 @@ int target_config_read(struct target_config *config)
 }
 
 /**
- * struct work - a configuration that is being applied
- * @have: what was there before
- * @late: names of exports that are not enabled yet
- * @unusable: by kind, names of wanted objects that nothing may link to
- * @failures: so far
+ * struct work - state of applying a configuration
+ * @have: configuration of configfs before the first change
+ * @late: names of exports that must not be enabled yet
+ * @unusable: by kind, names of wanted objects that must not be linked to
+ * @failures: number of failures so far
  */
 struct work {
 	struct target_config have;
@@ -175,7 +175,7 @@ static char *object_dir(enum target_config_kind kind, const char *name)
 	       configfs_path("%s/%s", target_config_schema[kind].dir, name);
 }
 
-/* Says what is so far from what is wanted that it has to be left so. */
+/* Report differences of an existing object, which is left unchanged; return their number. */
 static int report(enum target_config_kind kind, const char *name, struct strlist *texts)
 {
 	int nr = texts->nr;
@@ -206,7 +206,7 @@ static int report_extras(enum target_config_kind kind, const struct target_confi
 	return report(kind, want->name, &texts);
 }
 
-/* Nothing is allowed to a host that is to prove who it is, and would not have to. */
+/* Test for a host that should have a secret and has none: it must not be allowed any export. */
 static bool lacks_secret(const struct target_config_object *want,
 			 const struct target_config_object *have)
 {
@@ -233,7 +233,7 @@ static int set_secret(const char *dir, const struct target_config_object *want,
 	return ret;
 }
 
-/* All but "enable": of an object that was just made. */
+/* Set all attributes except "enable" of an object that was just created. */
 static int set_values(enum target_config_kind kind, const char *dir,
 		      const struct target_config_object *want)
 {
@@ -242,7 +242,7 @@ static int set_values(enum target_config_kind kind, const char *dir,
 	int i;
 
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
-		/* what is empty is so from the beginning */
+		/* An attribute is empty by default, so an empty value needs no write. */
 		if (i != schema->enable && want->value[i] && *want->value[i])
 			ret = schema->attr[i].type == TARGET_CONFIG_SECRET ?
 			      set_secret(dir, want, NULL, want->value[i]) :
@@ -262,7 +262,7 @@ static int make_object(enum target_config_kind kind, const char *dir,
 	if (ret)
 		return ret;
 	ret = set_values(kind, dir, want);
-	/* No host may attach it before the kernel knows who owns it. */
+	/* The kernel must know the owner of the export before a host can attach it. */
 	if (!ret && kind == TARGET_CONFIG_EXPORT)
 		ret = owner_store_put_back(dir);
 	if (ret)
@@ -294,7 +294,7 @@ static int add_link(struct work *work, enum target_config_kind kind, const char 
 	return ret;
 }
 
-/* Is it allowed to a host that would not have to prove who it is, or is to be fenced? */
+/* Test whether an export already allows a host that lacks its secret or its fencing state. */
 static bool is_open_to_unusable(struct work *work, enum target_config_kind kind,
 				const struct target_config_object *want,
 				const struct target_config_object *have)
@@ -319,7 +319,7 @@ static bool is_open_to_unusable(struct work *work, enum target_config_kind kind,
 	return open;
 }
 
-/* The links and "enable" of an object that has the values that it is to have. */
+/* Add the links of an object whose attributes are correct, and enable it if wanted. */
 static void complete_object(struct work *work, enum target_config_kind kind, const char *dir,
 			    const struct target_config_object *want,
 			    const struct target_config_object *have)
@@ -344,7 +344,7 @@ static void complete_object(struct work *work, enum target_config_kind kind, con
 		work->failures += !!configfs_write(dir, "enable", "1");
 }
 
-/* Of an object that is there: the kernel looks whether it has seen newer ones. */
+/* Write the states of an existing object; the kernel ignores a state that is not newer. */
 static int set_states(enum target_config_kind kind, const char *dir,
 		      const struct target_config_object *want)
 {
@@ -360,7 +360,7 @@ static int set_states(enum target_config_kind kind, const char *dir,
 	return ret;
 }
 
-/* Of an object that is there. */
+/* Write the secrets of an existing object. */
 static int set_secrets(enum target_config_kind kind, const char *dir,
 		       const struct target_config_object *want,
 		       const struct target_config_object *have)
@@ -372,7 +372,7 @@ static int set_secrets(enum target_config_kind kind, const char *dir,
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
 		if (schema->attr[i].type == TARGET_CONFIG_SECRET && want->value[i])
 			ret = set_secret(dir, want, have, want->value[i]);
-	/* An earlier restore may have died before it set the old secret. */
+	/* An earlier restore may have crashed before it set the old secret. */
 	if (!ret && kind == TARGET_CONFIG_HOST)
 		ret = secret_put_back(dir);
 	return ret < 0 ? ret : 0;
@@ -388,13 +388,13 @@ static void apply_object(struct work *work, enum target_config_kind kind,
 
 	if (have) {
 		failures = report_differences(kind, want, have);
-		/* a host that is there is the same one whatever its limits are */
+		/* A host with other limits is still the same host, so it remains usable. */
 		unusable = failures && kind != TARGET_CONFIG_HOST;
 		if (set_secrets(kind, dir, want, have)) {
 			failures++;
 			unusable = lacks_secret(want, have);
 		}
-		/* An export that differs may not be the one that had this owner. */
+		/* An export with other values may hold data that this owner does not own. */
 		if ((kind != TARGET_CONFIG_EXPORT || !failures) && set_states(kind, dir, want)) {
 			failures++;
 			unusable = true;
@@ -412,13 +412,13 @@ static void apply_object(struct work *work, enum target_config_kind kind,
 }
 
 /**
- * target_config_apply() - add what is missing
- * @want: what there is to be at least
- * @late: names of exports whose storage will come; they are made and offered, but left
- *	disabled
+ * target_config_apply() - add the missing parts of a configuration to configfs
+ * @want: wanted configuration; configfs may have more objects
+ * @late: names of exports whose storage does not exist yet; they are created and offered, but
+ *	not enabled
  *
- * Return: 0 if all objects of @want are as they are there, otherwise -EIO after a
- * message for each that is not.
+ * Return: 0 if all objects of @want are now as wanted, otherwise -EIO after an error message
+ * for each one that is not.
  */
 int target_config_apply(const struct target_config *want, const struct strlist *late)
 {
@@ -436,7 +436,7 @@ int target_config_apply(const struct target_config *want, const struct strlist *
 	return ret ?: work.failures ? -EIO : 0;
 }
 
-/* Says which links of an object are missing; returns how many. */
+/* Report the missing links of an object, and return their number. */
 static int compare_links(enum target_config_kind kind, const struct target_config_object *want,
 			 const struct target_config_object *have)
 {
@@ -460,7 +460,7 @@ static int compare_links(enum target_config_kind kind, const struct target_confi
 	return nr;
 }
 
-/* Says what of an object is missing; returns how much. */
+/* Report the differences of an object from the wanted one, and return their number. */
 static int compare_object(enum target_config_kind kind, const struct target_config_object *want,
 			  const struct target_config_object *have)
 {
@@ -473,7 +473,7 @@ static int compare_object(enum target_config_kind kind, const struct target_conf
 		err("%s %s is not there", schema->word, want->name);
 		return 1;
 	}
-	/* a host that is there may have come to other limits, or been fenced */
+	/* The limits or the fencing state of an existing host may have been changed on purpose. */
 	if (kind == TARGET_CONFIG_HOST)
 		return 0;
 	target_config_differences(kind, want, have, &texts);
@@ -489,12 +489,13 @@ static int compare_object(enum target_config_kind kind, const struct target_conf
 }
 
 /**
- * target_config_compare() - is all there that is wanted?
- * @want: what there is to be at least
+ * target_config_compare() - check that configfs has all wanted objects
+ * @want: wanted configuration; configfs may have more objects
  *
- * Nothing is changed. What hosts may have, and whether they are fenced, is not compared.
+ * Nothing is changed. Hosts need only exist: their limits and fencing are not compared.
  *
- * Return: 0 if it is, otherwise -ENOENT after a message for each that is not.
+ * Return: 0 if all objects of @want are as wanted, otherwise -ENOENT after an error message
+ * for each one that is not.
  */
 int target_config_compare(const struct target_config *want)
 {
@@ -527,7 +528,7 @@ static int remove_object(enum target_config_kind kind, const char *dir)
 	}
 }
 
-/* All of them end at the same time, and one that hangs keeps no other one from ending. */
+/* Begin to disable all objects of a kind, so that hanging storage delays only its own object. */
 static void begin_clear(enum target_config_kind kind)
 {
 	struct strlist names = { };
@@ -546,9 +547,9 @@ static void begin_clear(enum target_config_kind kind)
 }
 
 /**
- * target_config_clear() - remove every port, export and host, and the sessions that they have
+ * target_config_clear() - remove all ports, exports and hosts, and end their sessions
  *
- * Return: 0, or -EIO after a message for each that stays.
+ * Return: 0, or -EIO after an error message for each object that could not be removed.
  */
 int target_config_clear(void)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration of a target as a value: its objects, their order and differences.
+ * The configuration of a target in memory: its objects, their order and their differences.
  *
- * Operation: values are kept as configfs has them, as text, in one canonical form each;
- * objects and links are sorted. target_config_schema.c says what an object consists of,
+ * Operation: values are kept as text as in configfs, each in one canonical form; objects and
+ * links are sorted. target_config_schema.c defines the attributes and links of an object,
  * target_config_file.c reads and writes files, target_apply.c reads and changes configfs.
  *
- * Ownership: a configuration owns all that it consists of.
+ * Ownership: a configuration owns its strings and objects.
  * Concurrency: one thread, no I/O.
  * Errors: none.
  */
@@ -25,10 +25,10 @@ static int compare_objects(const void *a, const void *b)
 /**
  * target_config_add() - add an object without values and links
  * @config: configuration
- * @kind: of the object
- * @name: of the object
+ * @kind: kind of the object
+ * @name: name of the object
  *
- * Return: the object; it may move when another one is added.
+ * Return: the object, which may move when another object is added.
  */
 struct target_config_object *target_config_add(struct target_config *config,
 					       enum target_config_kind kind,
@@ -45,10 +45,10 @@ struct target_config_object *target_config_add(struct target_config *config,
 }
 
 /**
- * target_config_find() - an object by its name
+ * target_config_find() - find an object by its name
  * @config: configuration
- * @kind: of the object
- * @name: of the object, in canonical form
+ * @kind: kind of the object
+ * @name: name of the object, in canonical form
  *
  * Return: the object or NULL.
  */
@@ -70,7 +70,7 @@ const struct target_config_object *target_config_find(const struct target_config
 }
 
 /**
- * target_config_sort() - put all into the one order that a file has
+ * target_config_sort() - sort all objects and links into the canonical order of a file
  * @config: configuration
  */
 void target_config_sort(struct target_config *config)
@@ -111,9 +111,9 @@ void target_config_free(struct target_config *config)
 }
 
 /**
- * target_config_enabled() - is an object to be enabled, or enabled already
- * @kind: of the object
- * @object: object
+ * target_config_enabled() - test whether an object is enabled
+ * @kind: kind of the object
+ * @object: object, as wanted or as in configfs
  */
 bool target_config_enabled(enum target_config_kind kind, const struct target_config_object *object)
 {
@@ -130,10 +130,13 @@ bool target_config_same_uuid(const struct target_config_object *a,
 }
 
 /**
- * target_config_was_enabled() - is an export disabled that was to be enabled, and still could be
- * @old: what a file says; a UUID that it does not say may be any
- * @now: what is there
- * @export: of @now
+ * target_config_was_enabled() - test whether a disabled export should and could be enabled
+ * @old: configuration in a file; an export without a UUID there may have any UUID now
+ * @now: present configuration
+ * @export: export in @now
+ *
+ * Return: true if @old has the export enabled, @now has it disabled, and no enabled export of
+ * @now has the same UUID.
  */
 bool target_config_was_enabled(const struct target_config *old, const struct target_config *now,
 			       const struct target_config_object *export)
@@ -147,7 +150,7 @@ bool target_config_was_enabled(const struct target_config *old, const struct tar
 	    !before || !target_config_enabled(TARGET_CONFIG_EXPORT, before) ||
 	    (before->value[TARGET_EXPORT_UUID] && !target_config_same_uuid(before, export)))
 		return false;
-	/* another one may have taken its place */
+	/* Another export with this UUID may be enabled instead. */
 	for (i = 0; i < list->nr; i++)
 		if (target_config_enabled(TARGET_CONFIG_EXPORT, &list->object[i]) &&
 		    target_config_same_uuid(&list->object[i], export))
@@ -156,13 +159,13 @@ bool target_config_was_enabled(const struct target_config *old, const struct tar
 }
 
 /**
- * target_config_differences() - what keeps an object that is there from being the wanted one
- * @kind: of both
- * @want: what a file says
- * @have: what is there
- * @differences: one text for each is added, such as: path is "/a", not "/b"
+ * target_config_differences() - list the attributes that prevent an object from being reused
+ * @kind: kind of both objects
+ * @want: object as wanted
+ * @have: object as in configfs
+ * @differences: list to which one text per difference is added, such as: path is "/a", not "/b"
  *
- * That it is not enabled yet is none: that can be done.
+ * A disabled object that is wanted enabled does not count: the caller can enable it.
  */
 void target_config_differences(enum target_config_kind kind,
 			       const struct target_config_object *want,
@@ -176,8 +179,8 @@ void target_config_differences(enum target_config_kind kind,
 		char *text;
 
 		/*
-		 * Which secret it is configfs does not tell: that is set in any case. A
-		 * state changes by events, of which the kernel knows the last one.
+		 * Configfs does not reveal secrets, so they are always written. The kernel has
+		 * the newest version of a state.
 		 */
 		if (!want->value[a] || attr->tunable || attr->type == TARGET_CONFIG_SECRET ||
 		    attr->type == TARGET_CONFIG_STATE || !strcmp(want->value[a], have->value[a]))
@@ -196,11 +199,11 @@ void target_config_differences(enum target_config_kind kind,
 }
 
 /**
- * target_config_extras() - links of an object that is there which the wanted one has not
- * @kind: of both
- * @want: what a file says
- * @have: what is there
- * @extras: one text for each is added, such as: it offers export disk0
+ * target_config_extras() - list the links of an object that the wanted object does not have
+ * @kind: kind of both objects
+ * @want: object as wanted
+ * @have: object as in configfs
+ * @extras: list to which one text per link is added, such as: it offers export disk0
  */
 void target_config_extras(enum target_config_kind kind, const struct target_config_object *want,
 			  const struct target_config_object *have, struct strlist *extras)

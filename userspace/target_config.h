@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The configuration of a target as a value (target_config.c), what it consists of
- * (target_config_schema.c), and its form in a file (target_config_file.c).
+ * The configuration of a target in memory (target_config.c), the schema of its objects
+ * (target_config_schema.c), and its file format (target_config_file.c).
  */
 #ifndef RNBD_TARGET_CONFIG_H
 #define RNBD_TARGET_CONFIG_H
@@ -11,15 +11,15 @@
 
 #include "util.h"
 
-#define TARGET_CONFIG_VERSION	1	/* of the file */
-#define TARGET_CONFIG_ATTRS	9	/* the most that a kind has */
-#define TARGET_CONFIG_LINKS	2	/* the same of lists of links */
-#define TARGET_WEIGHT_MAX	10000U	/* of a host, as in the kernel */
-#define TARGET_WINDOW_MAX	65536U	/* of an export, as in the kernel */
-/* Highest generation of an owner to restore, as in the kernel */
+#define TARGET_CONFIG_VERSION	1	/* version of the file format */
+#define TARGET_CONFIG_ATTRS	9	/* maximum number of attributes of a kind */
+#define TARGET_CONFIG_LINKS	2	/* maximum number of lists of links of a kind */
+#define TARGET_WEIGHT_MAX	10000U	/* highest weight of a host, as in the kernel */
+#define TARGET_WINDOW_MAX	65536U	/* largest window of an export, as in the kernel */
+/* Highest generation of an owner that can be restored, as in the kernel */
 #define TARGET_OWNER_GENERATION_MAX	(UINT32_MAX - UINT32_MAX / 16)
 
-/* Kinds of object, in the order in which they depend on each other */
+/* Kinds of object; an object depends only on objects of earlier kinds. */
 enum target_config_kind {
 	TARGET_CONFIG_HOST,
 	TARGET_CONFIG_EXPORT,
@@ -31,11 +31,11 @@ enum target_config_type {
 	TARGET_CONFIG_STRING,
 	TARGET_CONFIG_BOOL,		/* "0" or "1" in configfs */
 	TARGET_CONFIG_NUMBER,
-	TARGET_CONFIG_SECRET,		/* path of a file that holds it; configfs takes it only */
-	TARGET_CONFIG_STATE,		/* the kernel changes it, and takes a newer one */
+	TARGET_CONFIG_SECRET,		/* path of a file; write-only in configfs */
+	TARGET_CONFIG_STATE,		/* changed by the kernel, which accepts newer ones */
 };
 
-/* Attributes of an export and of a port that are of importance to more than the schema */
+/* Attributes of an export */
 enum {
 	TARGET_EXPORT_PATH,
 	TARGET_EXPORT_READONLY,
@@ -61,14 +61,14 @@ enum {
 };
 
 /**
- * struct target_config_attr - an attribute that can be set
- * @name: in configfs and in the file
- * @type: in the file; in configfs all is text
- * @needed: the file must have it
- * @tunable: an object that is there may have another value, which stays
- * @otherwise: value if the file leaves it out; NULL: whatever is there will do
- * @check: what is wrong with a value, NULL if nothing is; may rewrite it in
- *	place to its canonical form. NULL if the type says all
+ * struct target_config_attr - attribute of a kind of object
+ * @name: name in configfs and in the file
+ * @type: type in the file; in configfs all values are text
+ * @needed: true if the file must have the attribute
+ * @tunable: true if the attribute of an existing object may differ, and is then left unchanged
+ * @otherwise: default value if the file lacks the attribute; NULL: any value is accepted
+ * @check: function that returns an error message for an invalid value, or NULL if it is valid;
+ *	may convert the value in place to its canonical form. NULL if the type is sufficient
  */
 struct target_config_attr {
 	const char *name;
@@ -80,11 +80,11 @@ struct target_config_attr {
 };
 
 /**
- * struct target_config_links - a list of links that objects of a kind have
- * @key: of the list in the file; NULL: there is none
- * @dir: of the links, below that of the object
- * @word: what such a link does: "allows host", "offers export"
- * @kind: what they lead to
+ * struct target_config_links - list of links that objects of a kind have
+ * @key: key of the list in the file; NULL: unused
+ * @dir: directory of the links, relative to that of the object
+ * @word: verb phrase for messages: "allows host", "offers export"
+ * @kind: kind of the objects that the links lead to
  */
 struct target_config_links {
 	const char *key;
@@ -94,16 +94,17 @@ struct target_config_links {
 };
 
 /**
- * struct target_config_schema - what objects of a kind are made of
- * @word: for messages
- * @dir: of all of them, below the root of configfs; also the key in the file
- * @key: of the name in the file
- * @check_name: as &target_config_attr.check
- * @attr: attributes in the order in which they are written
- * @nr_attrs: how many
- * @enable: which of them is "enable", written last; -1: none
- * @wanted_on: which of them must not be empty if it is enabled
- * @link: lists of links; an object is in one list of another at most
+ * struct target_config_schema - attributes and links of a kind of object
+ * @word: name of the kind in messages
+ * @dir: directory of all objects, relative to the root of the target's configfs tree; also the
+ *	key in the file
+ * @key: key of the object's name in the file
+ * @check_name: check of a name, like &target_config_attr.check
+ * @attr: attributes, in the order in which they are written
+ * @nr_attrs: number of attributes
+ * @enable: index of the attribute "enable", which is written last; -1: none
+ * @wanted_on: index of the attribute that must not be empty in an enabled object
+ * @link: lists of links; an object may be in only one of them
  */
 struct target_config_schema {
 	const char *word;
@@ -120,10 +121,10 @@ struct target_config_schema {
 extern const struct target_config_schema target_config_schema[TARGET_CONFIG_KINDS];
 
 /**
- * struct target_config_object - a host, an export or a port
- * @name: of its directory; a UUID is in lower case
- * @value: of its attributes as configfs has them; NULL: not said
- * @links: names of the objects that each list of links leads to, sorted
+ * struct target_config_object - host, export or port
+ * @name: name of its directory; a UUID is in lower case
+ * @value: values of its attributes as in configfs; NULL: not given
+ * @links: per list of links, sorted names of the objects that the links lead to
  */
 struct target_config_object {
 	char *name;
@@ -133,7 +134,8 @@ struct target_config_object {
 
 /**
  * struct target_config - all objects of a target
- * @list: by kind, sorted by name; mixed: not yet, so that a look-up takes longer
+ * @list: objects per kind, sorted by name unless mixed is true; a look-up in a mixed list is a
+ *	linear search
  */
 struct target_config {
 	struct target_config_list {

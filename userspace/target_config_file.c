@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration of a target in a file: from JSON text and into it.
+ * The file format of the configuration of a target: parse and write JSON text.
  *
- * Operation: parsing and writing walk along target_config_schema. A file is taken as a
- * whole or not at all: what is not understood may be a limit or a denial that the
- * administrator counts on. Equal configurations are equal texts.
+ * Operation: parsing and writing follow target_config_schema. A file with a mistake is refused
+ * as a whole, because the part that is not understood may be a limit or a denial that the
+ * administrator relies on. Equal configurations result in equal texts.
  *
- * Ownership: a configuration owns all that it consists of.
- * Concurrency: one thread, no I/O besides messages.
- * Errors: a line for each mistake that is found, not only the first one. The file may
- * hold anything.
+ * Ownership: a configuration owns its strings and objects.
+ * Concurrency: one thread, no I/O except messages.
+ * Errors: one error message for each mistake in the file. The contents of the file are not
+ * trusted.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,17 +21,17 @@
 #include "output.h"
 #include "target_config.h"
 
-#define MAX_DEPTH	8	/* of nesting; the format has 4 levels */
+#define MAX_DEPTH	8	/* maximum nesting of JSON; the format needs 4 levels */
 
 /* ------------------------------------------------------------------------
- * From a file
+ * Parse a file
  */
 
 /**
- * struct parser - a file that is being read
- * @config: what came out so far
- * @where: the object at hand, for messages
- * @faults: found so far
+ * struct parser - state of parsing a file
+ * @config: configuration parsed so far
+ * @where: description of the present object, for messages
+ * @faults: number of mistakes found so far
  */
 struct parser {
 	struct target_config *config;
@@ -51,7 +51,7 @@ static void __printf(2, 3) fault(struct parser *p, const char *fmt, ...)
 	p->faults++;
 }
 
-/* A string without a NUL inside, which nothing here could keep; or NULL. */
+/* Return a JSON string, or NULL if it is no string or has a NUL inside. */
 static const char *json_text(struct json_object *value)
 {
 	const char *text;
@@ -62,7 +62,7 @@ static const char *json_text(struct json_object *value)
 	return strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
 }
 
-/* A value as configfs has it; NULL after a message. */
+/* Convert a JSON value to its text in configfs; NULL after an error message. */
 static char *parse_value(struct parser *p, const struct target_config_attr *attr,
 			 struct json_object *value)
 {
@@ -242,7 +242,7 @@ static void parse_list(struct parser *p, enum target_config_kind kind, struct js
 		parse_object(p, kind, i, json_object_array_get_idx(array, i));
 }
 
-/* Links lead to objects of the file: it has to be enough for an empty target. */
+/* Check that the file has all linked objects, so that it can configure an empty target. */
 static void check_links(struct parser *p, enum target_config_kind kind)
 {
 	const struct target_config_schema *schema = &target_config_schema[kind];
@@ -289,7 +289,7 @@ static void check_ports(struct parser *p)
 	}
 }
 
-/* By UUID, and then in the order of the file */
+/* Compare by UUID, then by the order of the file. */
 static int compare_data(const void *a, const void *b)
 {
 	const struct target_config_object *x = *(struct target_config_object *const *)a;
@@ -299,7 +299,7 @@ static int compare_data(const void *a, const void *b)
 	return ret ?: (x > y) - (x < y);
 }
 
-/* A client takes two disks with one identity for two paths to the same data. */
+/* Check UUIDs: a client takes two disks with the same one for two paths to the same data. */
 static void check_exports(struct parser *p)
 {
 	const struct target_config_list *list = &p->config->list[TARGET_CONFIG_EXPORT];
@@ -340,7 +340,7 @@ static void parse_root(struct parser *p, struct json_object *root)
 		fault(p, "it is no JSON object");
 		return;
 	}
-	/* Of another version nothing else can be said. */
+	/* Do not check anything else in a file of another version. */
 	if (!json_object_object_get_ex(root, "version", &version)) {
 		fault(p, "\"version\" is missing; this tool knows version %d",
 		      TARGET_CONFIG_VERSION);
@@ -365,7 +365,7 @@ static void parse_root(struct parser *p, struct json_object *root)
 	check_ports(p);
 }
 
-/* All keys of all objects in a value; its depth is limited. */
+/* Count the keys of all objects in a value; the parser limits the recursion. */
 static size_t count_keys(struct json_object *json)
 {
 	size_t count = 0, i;
@@ -383,8 +383,8 @@ static size_t count_keys(struct json_object *json)
 }
 
 /*
- * The same in JSON text that is well-formed: colons outside of strings. Stops at a
- * string in single quotes, which json-c takes although JSON has none.
+ * Count the keys in well-formed JSON text, that is, the colons outside of strings. Stop at a
+ * string in single quotes, which json-c accepts although JSON does not have them.
  */
 static size_t count_colons(const char *text, size_t len, size_t *end)
 {
@@ -414,7 +414,7 @@ static unsigned int line_of(const char *text, size_t at)
 	return line;
 }
 
-/* Nothing but one JSON value; NULL after a message. */
+/* Parse a text that must be exactly one JSON value; NULL after an error message. */
 static struct json_object *parse_json(struct parser *p, const char *text, size_t len)
 {
 	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
@@ -425,7 +425,7 @@ static struct json_object *parse_json(struct parser *p, const char *text, size_t
 	if (!tok)
 		abort();
 	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
-	/* the NUL behind the text says that it ends there */
+	/* Pass the NUL, too: it marks the end of the text for the parser. */
 	root = json_tokener_parse_ex(tok, text, len + 1);
 	error = json_tokener_get_error(tok);
 	end = json_tokener_get_parse_end(tok);
@@ -442,7 +442,7 @@ static struct json_object *parse_json(struct parser *p, const char *text, size_t
 		fault(p, "line %u: %s", line_of(text, end < len ? end : len),
 		      json_tokener_error_desc(error));
 	else if (count_keys(root) != keys)
-		/* json-c keeps the last one of two */
+		/* json-c drops the first of two equal keys, so the counts differ. */
 		fault(p, "an object has the same key twice");
 	else
 		return root;
@@ -451,12 +451,12 @@ static struct json_object *parse_json(struct parser *p, const char *text, size_t
 }
 
 /**
- * target_config_parse() - a configuration from the text of a file
- * @text: text, with a NUL behind it
- * @len: bytes without that
- * @config: where it goes, to be freed whatever is returned
+ * target_config_parse() - parse the text of a file
+ * @text: text, followed by a NUL
+ * @len: length of the text in bytes, without the NUL
+ * @config: configuration; the caller frees it in any case
  *
- * Return: 0, or -EINVAL after a message for each fault.
+ * Return: 0, or -EINVAL after an error message for each mistake.
  */
 int target_config_parse(const char *text, size_t len, struct target_config *config)
 {
@@ -476,7 +476,7 @@ int target_config_parse(const char *text, size_t len, struct target_config *conf
 }
 
 /* ------------------------------------------------------------------------
- * To a file
+ * Write a file
  */
 
 static void add_value(struct json_object *json, const struct target_config_attr *attr,
@@ -514,10 +514,10 @@ static struct json_object *object_json(enum target_config_kind kind,
 }
 
 /**
- * target_config_text() - the text of a file
+ * target_config_text() - format a configuration as the text of a file
  * @config: configuration, sorted
  *
- * Return: JSON that ends with an end of line; the caller frees it.
+ * Return: JSON text that ends with an end of line; the caller frees it.
  */
 char *target_config_text(const struct target_config *config)
 {

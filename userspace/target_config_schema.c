@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a configuration of a target consists of: kinds of objects, their attributes and
- * links.
+ * The schema of the configuration of a target: kinds of objects, their attributes and links.
  *
- * Operation: target_config_schema says once which attributes and links each kind of
- * object has. Parsing, writing, comparing and applying walk along it, so a new
- * attribute of the kernel's is one more row.
+ * Operation: target_config_schema defines the attributes and links of each kind of object once.
+ * Parsing, writing, comparing and applying follow it, so a new attribute of the kernel needs
+ * one new row only.
  *
- * Ownership: a check may rewrite the value that it is given in place.
+ * Ownership: a check function may change the value that it is given in place.
  * Concurrency: the table is constant.
- * Errors: a check returns what is wrong with a value.
+ * Errors: a check function returns an error message for an invalid value.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -19,10 +18,10 @@
 #include "parse.h"
 #include "target_config.h"
 
-#define PATH_SIZE	4095	/* what configfs can take and show, with the end of line */
+#define PATH_SIZE	4095	/* size limit of a configfs value with the end of line */
 #define PORT_ADDR_SIZE	64	/* as in the kernel */
 
-/* What configfs would cut off again. */
+/* Test that a value has no white space at its ends, which configfs would strip. */
 static bool is_trimmed(const char *value)
 {
 	static const char space[] = " \t\n\v\f\r";
@@ -70,7 +69,7 @@ static const char *check_name(char *name)
 	       "a name has 1 to 63 of A-Z a-z 0-9 . _ : - and no dot in front";
 }
 
-/* IPv4, or IPv6 which may end in %INTERFACE */
+/* Accept an IPv4 address, or an IPv6 address with an optional %INTERFACE at its end. */
 static const char *check_addr(char *value)
 {
 	char addr[PORT_ADDR_SIZE];
@@ -100,7 +99,7 @@ static const char *check_port(char *value)
 	return parse_u32(value, 1, UINT16_MAX, &port) ? "wanted 1 to 65535" : NULL;
 }
 
-/* json-c makes UINT64_MAX of all that is larger, which is larger than this. */
+/* json-c reads larger numbers as UINT64_MAX, which this check refuses, too. */
 static const char *check_pool_bytes(char *value)
 {
 	return strtoull(value, NULL, 10) <= INT64_MAX ? NULL :
@@ -120,7 +119,7 @@ static const char *check_weight(char *value)
 	return parse_u32(value, 1, TARGET_WEIGHT_MAX, &weight) ? "wanted 1 to 10000" : NULL;
 }
 
-/* As the kernel shows it: from the root, without empty parts. */
+/* Accept a path as the kernel shows it: absolute, without empty components. */
 static const char *check_cgroup(char *value)
 {
 	static const char wanted[] =
@@ -142,7 +141,7 @@ static const char *check_window(char *value)
 	       "too large; wanted at most 65536, or 0 for that of the module" : NULL;
 }
 
-/* The kernel's last one is one less. */
+/* The highest generation that the kernel accepts is UINT32_MAX - 1. */
 static const char *check_fence(char *value)
 {
 	struct fence fence;
@@ -151,7 +150,7 @@ static const char *check_fence(char *value)
 	       "not what rnbd save writes; leave it out if the host was never fenced";
 }
 
-/* The kernel keeps the highest ones free. */
+/* The kernel accepts no generation that would leave it too few higher ones. */
 static const char *check_owner(char *value)
 {
 	struct owner owner;
@@ -189,7 +188,7 @@ static const struct target_config_attr export_attrs[] = {
 					.check = check_write_cache },
 	[TARGET_EXPORT_WINDOW] = { "window", TARGET_CONFIG_NUMBER, .tunable = true,
 				   .otherwise = "0", .check = check_window },
-	/* the kernel makes one for each new export */
+	/* no default: the kernel makes a UUID for each new export */
 	[TARGET_EXPORT_UUID] = { "uuid", TARGET_CONFIG_STRING, .check = check_uuid },
 	[TARGET_EXPORT_EXCLUSIVE] = { "exclusive", TARGET_CONFIG_BOOL, .otherwise = "0" },
 	[TARGET_EXPORT_OWNER] = { "owner_state", TARGET_CONFIG_STATE, .check = check_owner },

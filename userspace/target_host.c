@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hosts of the target on this machine, and what they may attach: the steps that several
- * commands take on configfs.
+ * Hosts of the target on this machine, and their permissions: configfs operations that several
+ * commands share.
  *
- * Operation: hosts are found whatever the case of their digits, as the kernel finds them:
- * somebody may have made them by hand. There may be thousands of hosts and links, so none is
- * looked for among all others if its name says where it has to be.
- * Ownership: the tree is the state. Paths that are returned belong to the caller.
+ * Operation: an administrator may have created a host by hand with a UUID in upper case. Like
+ * the kernel, the tool finds a host independently of the case. There may be thousands of hosts
+ * and links, so the tool searches a directory only if it does not find an object by its name.
+ * Ownership: configfs holds the state. The caller frees the paths that are returned.
  * Concurrency: see configfs.c.
- * Errors: negative errno after a message.
+ * Errors: a negative errno after an error message.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@
 #include "target.h"
 
 /*
- * The hosts whose directory has not the name that this program gives it: somebody made it by
- * hand, with other digits. Read once: a command may look for thousands of hosts.
+ * List the hosts whose directory name is not the UUID in lower case, because an administrator
+ * created it by hand. The list is read only once, as a command may look up thousands of hosts.
  */
 static const struct strlist *odd_hosts(void)
 {
@@ -57,10 +57,10 @@ static const struct strlist *odd_hosts(void)
 }
 
 /**
- * target_host_dir() - the directory of a host, or what it is to be called
- * @uuid_text: of the host, in any case
+ * target_host_dir() - get the directory of a host, whether or not it exists
+ * @uuid_text: UUID of the host, in upper or lower case
  *
- * Return: its path, or NULL quietly if that is no UUID.
+ * Return: its path, or NULL without a message if @uuid_text is no UUID.
  */
 char *target_host_dir(const char *uuid_text)
 {
@@ -87,9 +87,11 @@ char *target_host_dir(const char *uuid_text)
 }
 
 /**
- * target_host_operand() - the first operand is the UUID of a host; it is the context
- * @args: the command line
- * @uuid: filled
+ * target_host_operand() - parse the first operand as the UUID of a host
+ * @args: command line
+ * @uuid: UUID of the host
+ *
+ * The operand becomes part of the context of messages.
  *
  * Return: an exit code.
  */
@@ -101,7 +103,7 @@ int target_host_operand(const struct args *args, uint8_t *uuid)
 	return RNBD_EXIT_OK;
 }
 
-/* The directory of a host that has to be there; NULL after a message. */
+/* Find the directory of an existing host; NULL after an error message. */
 char *target_find_host(const char *uuid_text)
 {
 	char *dir;
@@ -118,13 +120,14 @@ char *target_find_host(const char *uuid_text)
 }
 
 /**
- * target_make_bare_host() - make a host without its secret, fenced if it was
- * @dir: of the host
+ * target_make_bare_host() - create a host without its secret, and restore its fencing state
+ * @dir: directory of the host
  *
- * The caller sets the secret. One that is there may have been left by somebody who got
- * no further.
+ * The caller sets the secret. The fencing state of an existing host is restored, too, because
+ * a command may have been interrupted after it created the host.
  *
- * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
+ * Return: 0, -EEXIST without a message if the host existed, or another negative errno after an
+ * error message.
  */
 int target_make_bare_host(const char *dir)
 {
@@ -138,7 +141,7 @@ int target_make_bare_host(const char *dir)
 		ret = fence_store_put_back(dir);
 		close(lock);
 	} else {
-		/* Nobody is let in who may have been fenced. */
+		/* The host may have been fenced, so do not create it. */
 		ret = lock;
 		err(FENCE_STORE_DIR
 		    ": cannot be used: %s; whether the host was fenced is not known",
@@ -152,14 +155,15 @@ int target_make_bare_host(const char *dir)
 }
 
 /**
- * target_make_host() - make a host with the secrets that are kept of it, fenced if it was
- * @dir: of the host
- * @say: report that it has its secret from the copy
+ * target_make_host() - create a host, and restore its fencing state and its stored secrets
+ * @dir: directory of the host
+ * @say: print a message if a secret was restored
  *
- * A host that is there and has no secret gets them as well: no host may be let in without
- * proof because it was made again.
+ * An existing host without a secret gets its stored secrets, too: a host that was created again
+ * must not be able to log in without authentication.
  *
- * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
+ * Return: 0, -EEXIST without a message if the host existed, or another negative errno after an
+ * error message.
  */
 int target_make_host(const char *dir, bool say)
 {
@@ -182,11 +186,11 @@ int target_make_host(const char *dir, bool say)
 
 /**
  * target_remove_host() - remove a host that may attach nothing
- * @dir: of the host
+ * @dir: directory of the host
  *
- * What is kept of it stays: that it was fenced, and its secret.
+ * Its stored fencing state and the copies of its secrets stay.
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, or a negative errno after an error message.
  */
 int target_remove_host(const char *dir)
 {
@@ -198,7 +202,7 @@ static const char *allowed_dir(bool readonly)
 	return readonly ? "readonly_hosts" : "allowed_hosts";
 }
 
-/* Makes the host and the link. -EBUSY quietly if the host has the other permission. */
+/* Create the host and the link; -EBUSY without a message if it has the other permission. */
 static int make_permission(const char *export_dir, const char *host_dir, bool readonly)
 {
 	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
@@ -208,8 +212,8 @@ static int make_permission(const char *export_dir, const char *host_dir, bool re
 	int ret;
 
 	/*
-	 * Links of this program have the name of the host. The kernel looks at all others:
-	 * there may be thousands, of which each would have to be read.
+	 * Look only for a link with the name of the host, as this tool makes them: reading all
+	 * links may mean reading thousands. The kernel detects links with other names.
 	 */
 	if (configfs_leads_to(links, name)) {
 		ret = 0;
@@ -229,12 +233,12 @@ static int make_permission(const char *export_dir, const char *host_dir, bool re
 }
 
 /**
- * target_allow_host() - let a host attach an export; it may do so already
- * @export_dir: of the export
- * @uuid_text: of the host, which is made if it is not there
- * @readonly: the host may only read
- * @replace: take the other permission away if the host has it, which closes its attachment;
- *	otherwise that is an error
+ * target_allow_host() - allow a host to attach an export, unless it is allowed already
+ * @export_dir: directory of the export
+ * @uuid_text: UUID of the host, which is created if it does not exist
+ * @readonly: allow the host only to read
+ * @replace: if the host has the other permission, remove it, which closes the attachment;
+ *	otherwise the other permission is an error
  */
 int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly,
 		      bool replace)
@@ -264,12 +268,12 @@ int target_allow_host(const char *export_dir, const char *uuid_text, bool readon
 }
 
 /**
- * target_permission() - the link that gives a host one of the two permissions for an export
- * @export_dir: of the export
- * @uuid_text: of the host, a UUID
- * @readonly: that to read, otherwise that to read and write
+ * target_permission() - find the link that gives a host a permission for an export
+ * @export_dir: directory of the export
+ * @uuid_text: UUID of the host
+ * @readonly: find the permission to read, otherwise the permission to read and write
  *
- * Return: its path, or NULL quietly if there is none.
+ * Return: path of the link, or NULL without a message if there is none.
  */
 char *target_permission(const char *export_dir, const char *uuid_text, bool readonly)
 {
@@ -283,11 +287,11 @@ char *target_permission(const char *export_dir, const char *uuid_text, bool read
 }
 
 /**
- * target_allowed_link() - the link by which a host may attach an export
- * @export_dir: of the export
- * @uuid_text: of the host, a UUID
+ * target_allowed_link() - find the link that allows a host to attach an export
+ * @export_dir: directory of the export
+ * @uuid_text: UUID of the host
  *
- * Return: its path, or NULL quietly if there is none.
+ * Return: path of the link, or NULL without a message if there is none.
  */
 char *target_allowed_link(const char *export_dir, const char *uuid_text)
 {
@@ -296,10 +300,10 @@ char *target_allowed_link(const char *export_dir, const char *uuid_text)
 }
 
 /**
- * target_allowed_hosts() - which hosts have one of the two permissions for an export
- * @export_dir: of the export
- * @readonly: that to read, otherwise that to read and write
- * @uuids: where they go, sorted
+ * target_allowed_hosts() - list the hosts that have a permission for an export
+ * @export_dir: directory of the export
+ * @readonly: list the permission to read, otherwise the permission to read and write
+ * @uuids: list to which the names of the hosts' directories are added, sorted
  */
 int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *uuids)
 {
@@ -311,8 +315,8 @@ int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *
 }
 
 /**
- * target_hosts_exports() - which exports hosts may attach
- * @map: the names of exports are added, by the names of the directories of hosts
+ * target_hosts_exports() - map hosts to the exports that they may attach
+ * @map: map to which exports are added; the keys are the names of the hosts' directories
  */
 void target_hosts_exports(struct link_map *map)
 {

@@ -2,13 +2,14 @@
 /*
  * Statistics of the exports and hosts of the target, and the counters of its module.
  *
- * Operation: configfs has the numbers of each export and host, and sysfs those of the
- * module. Reading them takes no lock of the target and waits for no storage.
+ * Operation: the statistics of exports and hosts are read from configfs, the counters of the
+ * module from sysfs. No read waits for storage, and only the size of an export is read under a
+ * lock of the target.
  *
- * Ownership: the caller frees what was taken.
- * Concurrency: one thread; an object that is removed meanwhile is left out.
- * Errors: an exit code, after a message. The attributes in configfs are for root only; a
- * caller that wants all numbers gets the others without them.
+ * Ownership: the caller frees the statistics.
+ * Concurrency: one thread. An object that is removed during the read is left out.
+ * Errors: an exit code, after an error message. Only root can read the attributes in configfs;
+ * target_stats_take() leaves them out for other users and reads the counters of the module.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,7 +69,7 @@ const struct target_event_group target_event_groups[TARGET_EVENT_GROUPS] = {
 	  "Connections, logins and requests to attach that were refused." },
 };
 
-/* Reads both attributes; -ENOENT if the object was removed meanwhile. */
+/* Read both attributes; -ENOENT if the object was removed in the meantime. */
 static int read_iostat(const char *dir, struct iostat *stat)
 {
 	char *text = configfs_try(dir, "io_stat");
@@ -83,7 +84,7 @@ static int read_iostat(const char *dir, struct iostat *stat)
 	return ret;
 }
 
-/* Returns a negative errno, after a message unless that is -EACCES. */
+/* Return 0 or a negative errno, with an error message except for -EACCES. */
 static int add_object(const struct target_kind *kind, const char *name,
 		      struct target_objects *objects)
 {
@@ -107,7 +108,7 @@ static int add_object(const struct target_kind *kind, const char *name,
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Returns a negative errno, after a message unless that is -EACCES. */
+/* Return 0 or a negative errno, with an error message except for -EACCES. */
 static int take_objects(const struct target_kind *kind, const char *word,
 			struct target_objects *objects)
 {
@@ -135,10 +136,12 @@ static int take_objects(const struct target_kind *kind, const char *word,
 /**
  * target_objects_take() - read the statistics of exports or hosts
  * @kind: exports or hosts
- * @word: name of an object, NULL for all
- * @objects: filled; the caller frees them, also after a failure
+ * @word: name of one object, NULL for all objects
+ * @objects: objects to fill; the caller frees them, also after a failure
  *
- * Return: an exit code; an object that is not there is left out.
+ * An object that does not exist is left out.
+ *
+ * Return: an exit code.
  */
 int target_objects_take(const struct target_kind *kind, const char *word,
 			struct target_objects *objects)
@@ -158,11 +161,11 @@ static int compare_objects(const void *a, const void *b)
 }
 
 /**
- * target_objects_find() - look up an object by its name
+ * target_objects_find() - find an object by its name
  * @objects: objects of one moment
- * @name: of the object
+ * @name: name of the object
  *
- * Return: the object, NULL if it was not there.
+ * Return: the object, NULL if @objects does not have it.
  */
 const struct target_object *target_objects_find(const struct target_objects *objects,
 						const char *name)
@@ -224,14 +227,14 @@ static void take_events(struct target_stats *stats, size_t group)
 }
 
 /**
- * target_stats_take() - read all numbers of the target
- * @stats: filled; the caller frees them, also after a failure
+ * target_stats_take() - read all statistics of the target
+ * @stats: statistics to fill; the caller frees them, also after a failure
  *
- * If the numbers of an export or a host cannot be read, @stats has none of any export or
- * host, but all others.
+ * If the statistics of one export or host cannot be read, @stats has no exports and no hosts,
+ * but the counters of the module.
  *
- * Return: an exit code; a module that is not loaded, and a caller who is not root, are no
- * failure.
+ * Return: an exit code. RNBD_EXIT_OK also if the module is not loaded or the caller is not
+ * root.
  */
 int target_stats_take(struct target_stats *stats)
 {

@@ -11,11 +11,10 @@
 #define TARGET_VALUES_MAX	10
 
 /**
- * struct target_value - a number that configfs has of each object of a kind
- * @attr: attribute
- * @metric: name for Prometheus, without the beginning that the kind has; a counter
- *	ends in _total
- * @help: one line
+ * struct target_value - value that configfs has of each object of a kind
+ * @attr: name of the attribute
+ * @metric: name for Prometheus, without the prefix of the kind; a counter ends in _total
+ * @help: help text for Prometheus, one line
  */
 struct target_value {
 	const char *attr;
@@ -24,11 +23,11 @@ struct target_value {
 };
 
 /**
- * struct target_kind - exports or hosts
+ * struct target_kind - kind of object: exports or hosts
  * @dir: directory in configfs
- * @label: label for Prometheus, key in JSON
- * @head: of the column of a table
- * @values: numbers of an object; a NULL attribute ends them
+ * @label: label for Prometheus, and key in JSON
+ * @head: heading of the column of names in a table
+ * @values: values of an object; the array ends with a NULL attribute
  */
 struct target_kind {
 	const char *dir;
@@ -42,8 +41,8 @@ extern const struct target_kind target_hosts;
 
 /**
  * struct target_object - statistics of an export or a host
- * @name: directory in configfs; owned
- * @value: by the values of its kind
+ * @name: name of the directory in configfs; owned
+ * @value: values, in the order of target_kind.values
  * @io: I/O statistics
  */
 struct target_object {
@@ -54,9 +53,9 @@ struct target_object {
 
 /**
  * struct target_objects - objects of a kind at one moment, sorted by name
- * @object: the objects
- * @nr: how many
- * @taken_ns: when, by the monotonic clock
+ * @object: array
+ * @nr: number of objects
+ * @taken_ns: time of the reading in nanoseconds of the monotonic clock
  */
 struct target_objects {
 	struct target_object *object;
@@ -65,10 +64,10 @@ struct target_objects {
 };
 
 /**
- * struct target_event - a counter of the module
+ * struct target_event - counter of the module
  * @group: index in target_event_groups
- * @word: name of the file; owned
- * @count: value
+ * @word: name of the file in sysfs; owned
+ * @count: value of the counter
  */
 struct target_event {
 	size_t group;
@@ -77,11 +76,11 @@ struct target_event {
 };
 
 /**
- * struct target_event_group - a directory of counters in sysfs
- * @dir: its name
+ * struct target_event_group - directory of counters in sysfs
+ * @dir: name of the directory
  * @label: label for Prometheus
  * @metric: name for Prometheus
- * @help: one line
+ * @help: help text for Prometheus, one line
  */
 struct target_event_group {
 	const char *dir;
@@ -95,12 +94,12 @@ struct target_event_group {
 extern const struct target_event_group target_event_groups[TARGET_EVENT_GROUPS];
 
 /**
- * struct target_stats - all numbers of the target of this machine
- * @loaded: the module rnbd-target is there
+ * struct target_stats - all statistics of the target on this machine
+ * @loaded: true if the module rnbd-target is loaded
  * @exports: statistics of the exports
  * @hosts: statistics of the hosts
  * @event: counters of the module
- * @nr_events: how many
+ * @nr_events: number of counters
  */
 struct target_stats {
 	bool loaded;

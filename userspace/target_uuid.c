@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The UUID of this target, which is the same over restarts.
+ * The UUID of this target, which stays the same when the target restarts.
  *
- * Operation: the kernel begins with a random UUID. Commands that configure the target write
- * the UUID that is stored into the kernel, or store that of the kernel if none is stored
- * yet. A client logs that a target has another UUID than before.
- * Ownership: the file belongs to rnbd. Machines between which a target moves may have
- * different ones.
- * Concurrency: of two first commands that run at the same time, the file of the last one
- * remains, with the UUID that both read.
- * Errors: a line that names the file. Without the file the target is configured
- * nevertheless: its clients notice at its next start only.
+ * Operation: the kernel makes a random UUID when the module is loaded. Commands that configure
+ * the target replace it by the stored UUID; if none is stored yet, they store the UUID of the
+ * kernel. A client logs a message if a target has another UUID than before.
+ * Ownership: the file belongs to rnbd. If a target can move between machines, each machine may
+ * have its own UUID.
+ * Concurrency: if the first two commands run at the same time, both store the UUID of the
+ * kernel.
+ * Errors: one error message that names the file. If the file cannot be written, the command
+ * continues, but the UUID changes at the next start of the target.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 
 #define PARENT_DIR	"/var/lib/rnbd"
 
-/* Returns 0 with the UUID as text, -ENOENT if none is stored, or another error with a message. */
+/* Read the stored UUID; -ENOENT if none is stored, or another errno after an error message. */
 static int read_stored(char *text)
 {
 	FILE *in = fopen(TARGET_UUID_FILE, "re");
@@ -73,11 +73,11 @@ static int store(const char *text)
 }
 
 /**
- * target_uuid_restore() - give the target the UUID that is stored
+ * target_uuid_restore() - write the stored UUID of the target to the kernel
  *
- * If none is stored, that of the kernel is stored.
+ * If no UUID is stored, store the UUID of the kernel.
  *
- * Return: 0, also if none can be stored, or a negative errno after a message.
+ * Return: 0, also if the UUID cannot be stored, or a negative errno after an error message.
  */
 int target_uuid_restore(void)
 {

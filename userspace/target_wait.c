@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The end of attachments, exports, ports and sessions of the target on this machine:
- * begin it, and wait for it.
+ * Disable exports and ports of the target on this machine, and wait until attachments and
+ * sessions have ended.
  *
- * Operation: the kernel is told to begin, and its attributes are read until all has
- * ended. Storage that hangs delays that without a limit of time, unless the caller sets
- * one. The waiting is done here and not in a write to configfs, so that it holds no lock
- * of the kernel.
- * Ownership: the tree is the state.
- * Concurrency: another command may enable the object again: that ends the wait, too.
- * Errors: negative errno after a message.
+ * Operation: a write to configfs begins the teardown of an object, and the tool polls the
+ * attributes of the object until the teardown is complete. The teardown waits for the storage
+ * without a limit; the caller may limit the wait of the tool. The tool waits here and not
+ * inside a write to configfs, which would hold a lock of the kernel.
+ * Ownership: configfs holds the state.
+ * Concurrency: another command may enable the object again, which also ends the wait.
+ * Errors: a negative errno after an error message.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,12 +27,13 @@
 #define NOTE_AGAIN_MS	10000
 
 /**
- * struct wait_for - an end that is waited for
- * @dir: of an export, port or host
- * @attr: attribute with the number of what has not ended
- * @noun: what that counts
- * @is_ending: whether the end has begun and is not complete, NULL: @attr is not 0
- * @seconds: limit of the wait, 0: none
+ * struct wait_for - teardown to wait for
+ * @dir: directory of an export, port or host
+ * @attr: attribute with the number of attachments or sessions that have not ended
+ * @noun: name of these objects in messages
+ * @is_ending: function that returns true while the teardown is in progress; NULL: it is in
+ *	progress while @attr is not 0
+ * @seconds: limit of the wait in seconds, 0 for none
  */
 struct wait_for {
 	const char *dir;
@@ -42,7 +43,7 @@ struct wait_for {
 	uint32_t seconds;
 };
 
-/* After the last attachment has ended, the storage is closed. */
+/* The storage is closed after the last attachment has ended, so check the state, too. */
 static bool export_is_ending(const char *dir, uint64_t left)
 {
 	char *state = configfs_read(dir, "state");
@@ -58,7 +59,7 @@ static bool port_is_ending(const char *dir, uint64_t left)
 	return left && !configfs_read_u64(dir, "enable");
 }
 
-/* What was removed has ended; a number that cannot be read must not be taken for 0. */
+/* A removed object counts as 0; an attribute that cannot be read for other reasons does not. */
 static int read_left(const struct wait_for *wait, uint64_t *left)
 {
 	char *text = configfs_try(wait->dir, wait->attr);
@@ -99,11 +100,11 @@ static int wait_until_ended(const struct wait_for *wait)
 }
 
 /**
- * target_wait_options() - read the options of a command that waits
- * @args: with the options no-wait and timeout
- * @seconds: limit of the wait, unchanged without one
+ * target_wait_options() - parse the options of a command that waits
+ * @args: command line with the options no-wait and timeout
+ * @seconds: limit of the wait in seconds; unchanged without the option
  *
- * Return: an exit code, after a message if it is not 0.
+ * Return: an exit code, after an error message if it is not 0.
  */
 int target_wait_options(const struct args *args, uint32_t *seconds)
 {
@@ -113,11 +114,11 @@ int target_wait_options(const struct args *args, uint32_t *seconds)
 }
 
 /**
- * target_begin_disable() - begin to disable an export or a port; it may be disabled
- * @dir: of the export or port
+ * target_begin_disable() - begin to disable an export or a port, which may be disabled already
+ * @dir: directory of the export or port
  *
- * Its attachments or sessions are closed and no other begins. What storage has to do is not
- * waited for.
+ * The kernel closes its attachments or sessions and allows no new ones. The function does not
+ * wait for the storage.
  */
 int target_begin_disable(const char *dir)
 {
@@ -126,8 +127,8 @@ int target_begin_disable(const char *dir)
 
 /**
  * target_disable_export() - disable an export, and wait until its storage is closed
- * @dir: of the export
- * @seconds: limit of the wait, 0: none; after that the export is disabled nevertheless
+ * @dir: directory of the export
+ * @seconds: limit of the wait in seconds, 0 for none; the export is disabled in any case
  */
 int target_disable_export(const char *dir, uint32_t seconds)
 {
@@ -142,7 +143,7 @@ int target_disable_export(const char *dir, uint32_t seconds)
 
 /**
  * target_disable_port() - disable a port, and wait until its sessions have ended
- * @dir: of the port
+ * @dir: directory of the port
  */
 int target_disable_port(const char *dir)
 {
@@ -155,9 +156,9 @@ int target_disable_port(const char *dir)
 }
 
 /**
- * target_wait_closed() - wait until the storage has no request of a closed attachment
- * @dir: of the export, which denies hosts
- * @seconds: limit of the wait, 0: none; after that the attachments end nevertheless
+ * target_wait_closed() - wait until the storage has no requests of closed attachments
+ * @dir: directory of the export, which denies the hosts of these attachments
+ * @seconds: limit of the wait in seconds, 0 for none; the attachments end in any case
  */
 int target_wait_closed(const char *dir, uint32_t seconds)
 {
@@ -169,8 +170,8 @@ int target_wait_closed(const char *dir, uint32_t seconds)
 }
 
 /**
- * target_wait_outdated() - wait until the sessions whose secret the host no longer has end
- * @dir: of the host
+ * target_wait_outdated() - wait for the end of sessions that rely on an outdated secret
+ * @dir: directory of the host
  */
 int target_wait_outdated(const char *dir)
 {

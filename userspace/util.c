@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages, memory, time, lists of strings.
+ * Messages, memory, time, and lists of strings.
  *
- * Operation: a command says once what it is about to do and to what
- * (context_set), and every message then starts with it: "rnbd: attach disk0
- * at 10.9.0.1:4427: ...". A message is one line and one write, whatever a name
- * or the kernel put in it.
+ * Operation: a command calls context_set() with a description of its action and object; each
+ * message then begins with it: "rnbd: attach disk0 at 10.9.0.1:4427: ...". A message is one
+ * line and one write. Control characters in names and in texts of the kernel are replaced.
  *
- * Ownership: x*() return memory that the caller frees.
+ * Ownership: the caller frees the memory that x*() functions return.
  * Concurrency: the program has one thread.
- * Errors: out of memory ends the program; nothing here undoes half-done work.
+ * Errors: if memory is exhausted, the program exits without undoing earlier steps.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,11 +30,11 @@ void context_set(const char *fmt, ...)
 }
 
 /**
- * printable() - text for a line of a terminal, without what would control it
- * @text: ASCII or UTF-8; is changed
+ * printable() - replace the control characters in a text for a line of the terminal
+ * @text: text in ASCII or UTF-8; changed in place
  *
- * What a peer, a file or the command line says may have an end of line in it, or
- * an escape sequence. White space becomes a space, all else a question mark for each byte.
+ * Texts from a peer, a file or the command line may have ends of line or escape sequences.
+ * White space becomes a space; each byte of another control character becomes a question mark.
  *
  * Return: @text.
  */
@@ -64,7 +63,7 @@ static void message(const char *fmt, va_list ap)
 	fprintf(stderr, "rnbd: %s\n", printable(line));
 }
 
-/* Something failed. */
+/* Print an error message. */
 void err(const char *fmt, ...)
 {
 	va_list ap;
@@ -74,7 +73,7 @@ void err(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Something to know or to do next; not a failure. */
+/* Print information or a remedy that is not an error. */
 void note(const char *fmt, ...)
 {
 	va_list ap;
@@ -84,7 +83,7 @@ void note(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The command line is wrong; returns the exit code for that. */
+/* Print an error message about the command line, and return the exit code for wrong usage. */
 int usage_err(const char *fmt, ...)
 {
 	va_list ap;
@@ -115,18 +114,18 @@ void *xrealloc(void *ptr, size_t nmemb, size_t size)
 }
 
 /**
- * grow() - make room for another element of an array
- * @array: elements, NULL without any; grown by this function only
- * @nr: number of elements
- * @size: bytes of an element
+ * grow() - make space for another element of an array
+ * @array: array, NULL if it is empty; allocated only by this function
+ * @nr: number of elements in use
+ * @size: size of an element in bytes
  *
- * The space doubles, so that adding n elements takes time in proportion to n.
+ * The capacity doubles, so that the time to add n elements is proportional to n.
  *
  * Return: the array, which may have moved.
  */
 void *grow(void *array, size_t nr, size_t size)
 {
-	/* It is full if the number is a power of two. */
+	/* The array is full if it is empty or if the number of elements is a power of two. */
 	return nr & (nr - 1) ? array : xrealloc(array, nr ? 2 * nr : 1, size);
 }
 
@@ -147,7 +146,7 @@ char *xasprintf(const char *fmt, ...)
 	return check(s);
 }
 
-/* For deadlines. */
+/* Return the monotonic time in milliseconds, for deadlines. */
 uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -171,7 +170,7 @@ unsigned int take_longer_naps(unsigned int ms, unsigned int most)
 
 static int compare(const void *a, const void *b)
 {
-	/* disk2 before disk10, port 2 before port 10 */
+	/* Compare numbers by value: disk2 before disk10, port 2 before port 10. */
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
@@ -198,7 +197,7 @@ bool strlist_has(const struct strlist *list, const char *s)
 	return false;
 }
 
-/* All of them in one string; "" if there is none. */
+/* Join all strings with a separator; "" if the list is empty. */
 char *strlist_join(const struct strlist *list, const char *between)
 {
 	size_t gap = strlen(between), len = 1, i;

@@ -34,17 +34,18 @@ void take_nap(unsigned int ms);
 /**
  * take_longer_naps() - sleep between two attempts, longer each time
  * @ms: duration of this sleep in milliseconds
- * @most: longest sleep in milliseconds
+ * @most: maximum duration in milliseconds
  *
- * Return: duration of the sleep after the next attempt in milliseconds.
+ * Return: duration of the next sleep in milliseconds.
  */
 unsigned int take_longer_naps(unsigned int ms, unsigned int most);
 
 /**
- * struct strlist - strings that grow in number
- * @item: the strings; the list owns them
- * @nr: how many
- * @mixed: they are not in the order of strlist_sort(), so that a look-up takes longer
+ * struct strlist - growing list of strings
+ * @item: array of strings; the list owns array and strings
+ * @nr: number of strings
+ * @mixed: true if the strings are not in the order of strlist_sort(), so that a look-up is a
+ *	linear search
  */
 struct strlist {
 	char **item;
