@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The clock of a timed adapter: CLOCK_MONOTONIC without the time that the model itself
- * takes, and the interrupts that are due by it.
+ * The clock of a timed adapter: CLOCK_MONOTONIC without the time that the model itself takes.
+ * This file also raises the interrupts of timed adapters.
  *
- * Operation: a real adapter works in parallel with the processor, the model works on the
- * processor. The clock therefore stands still in a section, that is while a function of
- * the model runs. timing.c adds the duration of a request to this clock; the sum is the
- * time at which the completion becomes visible. An armed completion queue with a
- * completion has an interrupt time. One kernel timer expires at the earliest interrupt
- * time and calls the ULP. Each section stops the timer and restarts it at its end, because
- * the clock stands still in between.
+ * Operation: a real adapter works in parallel with the processor, but the model works on the
+ * processor. The clock therefore stands still in a section, that is, while a function of the
+ * model runs. timing.c adds the duration of a request to this clock; the sum is the time at
+ * which the completion becomes visible. An armed completion queue that holds a completion has
+ * an interrupt time. A kernel timer expires at the earliest interrupt time and calls the ULP.
+ * Each section stops the timer and restarts it at its end, because the expiry time in
+ * CLOCK_MONOTONIC moves while the clock stands still.
  *
- * Ownership: the module owns timer and list. A completion queue is in the list while it
- * has an interrupt to come.
+ * Ownership: the module owns the timer and the list of completion queues. A completion queue is
+ * in the list while it has an interrupt time.
  *
- * Concurrency: one processor, which init checks. All data are used with interrupts
- * disabled. The ULP is called in the timer interrupt, outside of a section.
+ * Concurrency: the machine has one processor, which mdl_clock_init() checks. All data are
+ * accessed with interrupts disabled. The timer interrupt calls the ULP outside of a section.
  *
  * Errors: -EINVAL on a machine with several processors.
  */
@@ -24,14 +24,15 @@
 
 #include "model.h"
 
-/* An interrupt that comes so early is in time, ns: a second one would cost more. */
+/* An interrupt may be delivered this early, ns; another timer interrupt would cost more time. */
 #define MDL_CLOCK_SLACK	1000
 /*
- * The timer may expire so early if there is an interrupt anyway, ns: somewhat more than it
- * takes to stop the timer, and less than MDL_CLOCK_SLACK by the error of the times taken.
+ * The timer may expire this early if another timer interrupt occurs, ns. The range exceeds the
+ * time that it takes to stop the timer, and stays below MDL_CLOCK_SLACK by the measurement
+ * error.
  */
 #define MDL_CLOCK_RANGE	700
-/* Sections that do nothing, to measure what a section takes besides. */
+/* Number of empty sections that mdl_clock_edge() measures. */
 #define MDL_CLOCK_TRIES	64
 
 bool mdl_timed;
@@ -42,26 +43,32 @@ static struct {
 	struct hrtimer timer;
 	struct list_head events;
 	unsigned int depth;
-	/* Time at which the outermost section began, ns of CLOCK_MONOTONIC. */
+	/*
+	 * Start of the outermost section, or of its part that is not excluded yet;
+	 * CLOCK_MONOTONIC, ns.
+	 */
 	u64 entered;
-	/* Time that is taken out of the clock, ns. */
+	/* Difference between CLOCK_MONOTONIC and this clock, ns. */
 	u64 excluded;
-	/* The same without what was charged to the processor. */
+	/*
+	 * Time that the model has worked: @excluded without the charges of mdl_clock_leave(),
+	 * ns.
+	 */
 	u64 own;
-	/* What the timer takes to be set, ns. */
+	/* Time that the last start of the timer took, ns. */
 	u64 cost;
-	/* What a section takes outside of the two times that it reads, ns. */
+	/* Time that a section takes before its first and after its last reading of the time, ns. */
 	u64 edge;
-	/* Whether the timer's function runs, which sets the timer when it ends. */
+	/* Whether the function of the timer runs; it sets the timer at its end. */
 	bool expiring;
-	/* Interrupts of the timer at which something was due. */
+	/* Number of timer interrupts at which an interrupt of an adapter was due. */
 	u64 interrupts;
 } mdl_clock;
 
 /**
- * mdl_clock_now - return the time
+ * mdl_clock_now - return the time of this clock
  *
- * Context: a section, or interrupts disabled.
+ * Context: section, or interrupts disabled.
  * Return: ns.
  */
 u64 mdl_clock_now(void)
@@ -72,9 +79,9 @@ u64 mdl_clock_now(void)
 }
 
 /**
- * mdl_clock_own - return for how long the model itself has worked
+ * mdl_clock_own - return the time for which the model itself has worked
  *
- * Context: a section.
+ * Context: section.
  * Return: ns.
  */
 u64 mdl_clock_own(void)
@@ -83,9 +90,9 @@ u64 mdl_clock_own(void)
 }
 
 /**
- * mdl_clock_interrupts - return how many interrupts of the timer were for an adapter
+ * mdl_clock_interrupts - return the number of timer interrupts for adapters
  *
- * Context: a section.
+ * Context: section.
  * Return: number since the module was loaded.
  */
 u64 mdl_clock_interrupts(void)
@@ -94,10 +101,10 @@ u64 mdl_clock_interrupts(void)
 }
 
 /**
- * mdl_clock_enter - begin a section; mdl_enter()
+ * mdl_clock_enter - begin a section; called by mdl_enter()
  *
- * Context: any. Sections may be nested. Interrupts are disabled until its end.
- * Return: state of interrupts, for mdl_clock_leave().
+ * Context: any. Sections may be nested. Interrupts are disabled until the section ends.
+ * Return: interrupt state, for mdl_clock_leave().
  */
 unsigned long mdl_clock_enter(void)
 {
@@ -111,7 +118,7 @@ unsigned long mdl_clock_enter(void)
 	return flags;
 }
 
-/* Take the time since the last call out of the clock. */
+/* Exclude the time since @entered from the clock. */
 static u64 mdl_clock_exclude(void)
 {
 	u64 now = ktime_get_ns(), took = now - mdl_clock.entered;
@@ -129,7 +136,7 @@ static void mdl_clock_set_timer(void)
 
 	list_for_each_entry(cq, &mdl_clock.events, event_entry)
 		first = min(first, cq->event_due);
-	/* The timer cannot be stopped again while its function runs. */
+	/* mdl_clock_expired() sets the timer at its end. */
 	if (first == U64_MAX || mdl_clock.expiring)
 		return;
 	mdl_clock_exclude();
@@ -140,9 +147,10 @@ static void mdl_clock_set_timer(void)
 }
 
 /**
- * mdl_clock_leave - end a section; mdl_leave()
- * @flags: result of mdl_clock_enter()
- * @charge: time that the processor of a machine with this adapter takes here, ns
+ * mdl_clock_leave - end a section; called by mdl_leave()
+ * @flags: return value of mdl_clock_enter()
+ * @charge: time that the processor would spend here with a real adapter, ns; the clock advances
+ *	by it
  *
  * Context: any.
  */
@@ -160,11 +168,11 @@ void mdl_clock_leave(unsigned long flags, u32 charge)
 }
 
 /**
- * mdl_clock_event - say when a completion queue interrupts
+ * mdl_clock_event - set the interrupt time of a completion queue
  * @cq: completion queue
- * @due: time of this clock, or U64_MAX if it does not
+ * @due: time of this clock, or U64_MAX for no interrupt
  *
- * Context: a section, lock of the completion queue held.
+ * Context: section, lock of the completion queue held.
  */
 void mdl_clock_event(struct mdl_cq *cq, u64 due)
 {
@@ -175,7 +183,7 @@ void mdl_clock_event(struct mdl_cq *cq, u64 due)
 		list_add_tail(&cq->event_entry, &mdl_clock.events);
 }
 
-/* The completion queue whose interrupt is due first, or NULL if none is due. */
+/* Return the completion queue with the earliest interrupt that is due, or NULL. */
 static struct mdl_cq *mdl_clock_due(void)
 {
 	u64 now = mdl_clock_now() + MDL_CLOCK_SLACK;
@@ -187,7 +195,7 @@ static struct mdl_cq *mdl_clock_due(void)
 	return first;
 }
 
-/* The interrupt. */
+/* Stands for the interrupts of all adapters. */
 static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 {
 	struct mdl_vector *last = NULL;
@@ -199,7 +207,7 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 	mdl_clock.expiring = true;
 	mdl_clock.interrupts += !!mdl_clock_due();
 	while ((cq = mdl_clock_due())) {
-		/* One interrupt is for all completion queues of a vector. */
+		/* Count one interrupt for consecutive completion queues of the same vector. */
 		if (cq->vector != last)
 			mdl_vector_count(cq->vector);
 		last = cq->vector;
@@ -210,12 +218,12 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 	}
 	mdl_clock.expiring = false;
 	mdl_clock_leave(flags, 0);
-	/* In its own interrupt the timer is cheaper to set. */
+	/* Setting the timer in its own interrupt costs less than usual: keep the previous value. */
 	mdl_clock.cost = cost;
 	return HRTIMER_NORESTART;
 }
 
-/* How far the clock goes in a section that does nothing, ns. */
+/* Measure by how much the clock advances in an empty section, ns. */
 static u64 mdl_clock_edge(void)
 {
 	u64 before, none, some;

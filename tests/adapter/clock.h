@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The clock of a timed adapter; clock.c explains it.
+ * The clock of a timed adapter; see clock.c.
  *
- * Operation: a function of the model that a ULP calls is a section: it begins with
- * mdl_enter() and ends with mdl_leave(), and the clock stands still in between.
+ * Operation: a section is code of the model that a ULP calls, between mdl_enter() and
+ * mdl_leave(). The clock stands still during a section.
  * Ownership: none.
- * Concurrency: one processor; interrupts are disabled in a section.
+ * Concurrency: the machine has one processor; interrupts are disabled during a section.
  * Errors: none.
  */
 #ifndef MDL_CLOCK_H
@@ -15,7 +15,7 @@
 
 struct mdl_cq;
 
-/* Whether the adapters take the time of their timing table; set when the module loads. */
+/* Whether devices are timed; the module parameter "timed", set at load time. */
 extern bool mdl_timed;
 
 int mdl_clock_init(void);
@@ -31,7 +31,7 @@ void mdl_clock_event(struct mdl_cq *cq, u64 due);
  * mdl_enter - begin a section
  *
  * Context: any.
- * Return: what mdl_leave() needs.
+ * Return: value for mdl_leave().
  */
 static inline unsigned long mdl_enter(void)
 {
@@ -40,7 +40,7 @@ static inline unsigned long mdl_enter(void)
 
 /**
  * mdl_leave - end a section
- * @flags: result of mdl_enter()
+ * @flags: return value of mdl_enter()
  *
  * Context: any.
  */

@@ -2,25 +2,25 @@
 /*
  * Completion queues: entries, polling, events, moderation.
  *
- * Operation: engines write entries, the ULP polls them. Polling a completion frees the
- * entry of its work queue (retire.c), as drivers do; a ULP that posts before it polls
- * overflows the work queue. An armed completion queue raises one event; with moderation,
- * after a number of entries or a delay. On a nasty or timed device, entries are held
- * until they are due (delay.c). On a timed device, entries can be polled once they are
- * due, and the event is an interrupt of the clock (clock.c).
+ * Operation: engines write entries, and the ULP polls them. Polling a completion frees the
+ * entry of its work queue (retire.c), as in real drivers; a ULP that posts before it polls may
+ * overflow the work queue. An armed completion queue raises one event: at its first entry or,
+ * with moderation, after a number of entries or a delay. On a nasty or timed device, delay.c
+ * holds entries until they are due. On a timed device, the event is an interrupt of the clock
+ * (clock.c).
  *
- * Ownership: the RDMA core allocates completion queues, the model their rings.
+ * Ownership: the RDMA core allocates completion queues; the model allocates their rings.
  *
- * Concurrency: the lock of a completion queue protects ring and event state.
+ * Concurrency: the lock of a completion queue protects its ring and event state.
  *
- * Errors: an entry that finds the ring full is a violation, breaks the completion
- * queue and raises IB_EVENT_CQ_ERR.
+ * Errors: an entry that finds the ring full is a violation, breaks the completion queue for
+ * good, and raises IB_EVENT_CQ_ERR.
  */
 #include <linux/slab.h>
 
 #include "model.h"
 
-/* What mdl_delay_due() returned: a queue pair whose completion found no room, or NULL. */
+/* Fail the queue pair that mdl_delay_due() returned, if any. */
 static void mdl_cq_fail(struct mdl_qp *qp)
 {
 	if (!qp)
@@ -53,7 +53,7 @@ static enum hrtimer_restart mdl_cq_timer(struct hrtimer *timer)
  * mdl_create_cq - create a completion queue
  * @ibcq: completion queue
  * @attr: attributes
- * @attrs: NULL for the kernel
+ * @attrs: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -102,8 +102,8 @@ int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 /**
  * mdl_destroy_cq - destroy a completion queue
- * @ibcq: completion queue, which no queue pair uses
- * @udata: NULL for the kernel
+ * @ibcq: completion queue that no queue pair uses
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -131,7 +131,7 @@ int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 /**
  * mdl_modify_cq - set the moderation of a completion queue
  * @ibcq: completion queue
- * @count: completions per event
+ * @count: number of completions that raise an event at once
  * @period: longest delay of an event, us
  *
  * Context: process context.
@@ -157,7 +157,7 @@ out:
 	return ret;
 }
 
-/* Copy a completion for the ULP. Most of one without success is undefined. */
+/* Copy a completion for the ULP. InfiniBand leaves most members undefined after a failure. */
 static void mdl_cq_fill(struct ib_wc *wc, const struct ib_wc *from)
 {
 	if (from->status == IB_WC_SUCCESS) {
@@ -175,7 +175,7 @@ static void mdl_cq_fill(struct ib_wc *wc, const struct ib_wc *from)
  * mdl_poll_cq - poll completions
  * @ibcq: completion queue
  * @n: capacity of @wc
- * @wc: result
+ * @wc: output array
  *
  * Context: any.
  * Return: number of completions.
@@ -210,7 +210,7 @@ int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
  * @flags: enum ib_cq_notify_flags
  *
  * Context: any.
- * Return: 1 if completions are there and the caller asked for that, otherwise 0.
+ * Return: 1 if the caller asked for missed events and the ring has entries, otherwise 0.
  */
 int mdl_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -232,13 +232,13 @@ int mdl_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 		mdl_delay_event(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	mdl_cq_fail(failed);
-	/* The processor tells the adapter, as it does when it posts. */
+	/* Arming writes a doorbell, like posting. */
 	if (mdl_timed)
 		mdl_clock_leave(section, dev->busy.timing.doorbell_ns);
 	return missed;
 }
 
-/* One more entry may raise the event that the ULP requested. */
+/* Raise the event that the ULP armed, or delay it by the moderation. */
 static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
 {
 	lockdep_assert_held(&cq->lock);
@@ -261,7 +261,7 @@ static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
  * @cqe: entry
  *
  * Context: any, lock of the completion queue held.
- * Return: whether it found room; otherwise the caller must fail the queue pair.
+ * Return: true if there was room; otherwise the caller must fail the queue pair.
  */
 bool mdl_cq_write(struct mdl_cq *cq, const struct mdl_cqe *cqe)
 {
@@ -284,13 +284,13 @@ bool mdl_cq_write(struct mdl_cq *cq, const struct mdl_cqe *cqe)
 }
 
 /**
- * mdl_cq_add - add a completion, now or later
+ * mdl_cq_add - add a completion, at once or when it is due
  * @cq: completion queue
  * @cqe: entry
- * @due: timed: when what it reports is done, ns of the clock
+ * @due: timed device: time of the clock at which the reported operation ends, ns
  *
  * Context: engine.
- * Return: whether it found room; otherwise the caller must fail the queue pair.
+ * Return: true if there was room; otherwise the caller must fail the queue pair.
  */
 bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe, u64 due)
 {
@@ -307,10 +307,10 @@ bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe, u64 due)
 }
 
 /**
- * mdl_cq_interrupt - prepare the interrupt of a completion queue of a timed device
- * @cq: completion queue, whose ULP the caller will call
+ * mdl_cq_interrupt - update a completion queue of a timed device before its interrupt
+ * @cq: completion queue; the caller then calls the handler of the ULP
  *
- * Context: a section of the clock.
+ * Context: section of the clock.
  */
 void mdl_cq_interrupt(struct mdl_cq *cq)
 {
@@ -327,7 +327,7 @@ void mdl_cq_interrupt(struct mdl_cq *cq)
 /**
  * mdl_cq_clean - remove the entries of a queue pair
  * @cq: completion queue
- * @qp: queue pair, which adds no further entries
+ * @qp: queue pair that adds no further entries
  *
  * Context: any.
  */
@@ -342,7 +342,7 @@ void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
 		cqe = &cq->ring[from % cq->ib.cqe];
 		if (cqe->qp != qp)
 			cq->ring[to++ % cq->ib.cqe] = *cqe;
-		/* mdl_retire_all() retires those of the queue pair's own queues. */
+		/* For the queue pair's own queues, mdl_retire_all() does this. */
 		else if (cqe->rq && cqe->rq != &qp->rq)
 			atomic_inc(&cqe->rq->freed);
 	}

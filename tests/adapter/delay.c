@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delays: completions that are delivered later, and send queues that go on later.
+ * Delays of completions and of send queues.
  *
- * Operation: the caller passes the time at which a completion is due, in ns of
- * CLOCK_MONOTONIC. A completion queue holds a completion until then; when its timer
- * expires, all due completions are written to the ring together. A timed device uses the
- * clock of clock.c and no timer: polling and the interrupt write the due completions.
- * Only completions of the same work queue keep their order. A held completion occupies
- * no entry of the ring, but its work request still occupies its entry of the work queue.
- * A send queue has one timer, which wakes the engine at the earliest requested time.
+ * Operation: the caller passes the time at which a completion is due, in ns of CLOCK_MONOTONIC.
+ * The completion queue holds the completion until then. When its timer expires, it writes all
+ * due completions to the ring together. A timed device uses the clock of clock.c and no timer:
+ * polling and the interrupt write the due completions. Only completions of the same work queue
+ * keep their order. A held completion occupies no entry of the ring, but its work request still
+ * occupies an entry of the work queue. A send queue has one timer, which wakes the engine at
+ * the earliest requested time.
  *
- * Ownership: a completion queue owns as many struct mdl_held as it has entries. If all
- * are in use, everything that is held becomes due.
+ * Ownership: a completion queue owns as many struct mdl_held as it has entries. When all are in
+ * use, all held completions become due.
  *
- * Concurrency: the lock of the completion queue protects what it holds, that of the
- * queue pair its timer.
+ * Concurrency: the lock of the completion queue protects the held completions. The lock of the
+ * queue pair protects the timer of the send queue.
  *
  * Errors: -ENOMEM. A completion that finds the ring full fails its queue pair.
  */
@@ -32,7 +32,7 @@ static u64 mdl_delay_now(void)
 	return mdl_timed ? mdl_clock_now() : ktime_get();
 }
 
-/* Write the first completion that is held. */
+/* Write a held completion to the ring. */
 static bool mdl_delay_write(struct mdl_cq *cq, struct mdl_held *held)
 {
 	lockdep_assert_held(&cq->lock);
@@ -45,7 +45,7 @@ static bool mdl_delay_write(struct mdl_cq *cq, struct mdl_held *held)
  * @cq: completion queue
  *
  * Context: any, lock of the completion queue held.
- * Return: a queue pair that must fail, with a reference, or NULL.
+ * Return: queue pair that the caller must fail, with a reference, or NULL.
  */
 struct mdl_qp *mdl_delay_due(struct mdl_cq *cq)
 {
@@ -63,7 +63,7 @@ struct mdl_qp *mdl_delay_due(struct mdl_cq *cq)
 			break;
 		}
 		qp = held->cqe.qp;
-		/* One that is being destroyed needs not fail any more. */
+		/* A queue pair that is being destroyed need not fail. */
 		if (!mdl_delay_write(cq, held) && refcount_inc_not_zero(&qp->refs)) {
 			if (!mdl_timed)
 				hrtimer_start(&cq->held_timer, now, HRTIMER_MODE_ABS_SOFT);
@@ -76,13 +76,13 @@ struct mdl_qp *mdl_delay_due(struct mdl_cq *cq)
 }
 
 /**
- * mdl_delay_event - say when a completion queue of a timed device interrupts
+ * mdl_delay_event - compute the interrupt time of a completion queue of a timed device
  * @cq: completion queue
  *
- * Moderation delays the interrupt until enough completions are due, but not beyond its
- * period. An interrupt that is to come already does not come later than before.
+ * Moderation delays the interrupt until enough completions are due, but no longer than its
+ * period. An interrupt that is already scheduled is never postponed.
  *
- * Context: a section of the clock, lock of the completion queue held.
+ * Context: section of the clock, lock of the completion queue held.
  */
 void mdl_delay_event(struct mdl_cq *cq)
 {
@@ -138,7 +138,7 @@ static void mdl_delay_timer_init(struct hrtimer *timer,
 /**
  * mdl_delay_cq_init - prepare a completion queue to hold completions
  * @cq: completion queue
- * @cqe: number of its entries
+ * @cqe: number of entries of the completion queue
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -163,8 +163,8 @@ int mdl_delay_cq_init(struct mdl_cq *cq, u32 cqe)
 }
 
 /**
- * mdl_delay_cq_exit - free what a completion queue needs to hold completions
- * @cq: completion queue, which no queue pair uses
+ * mdl_delay_cq_exit - free the memory for held completions
+ * @cq: completion queue that no queue pair uses
  *
  * Context: process context, may sleep.
  */
@@ -178,12 +178,12 @@ void mdl_delay_cq_exit(struct mdl_cq *cq)
  * mdl_delay_cqe - hold a completion until it is due
  * @cq: completion queue
  * @cqe: completion
- * @due: time, or 0 for at once
+ * @due: time at which the completion is due, or 0 for at once
  *
- * A completion is never due before those of the same work queue that came before it.
+ * A completion never becomes due before an earlier completion of the same work queue.
  *
  * Context: engine, lock of the completion queue held.
- * Return: whether it is held; otherwise the caller must write it now.
+ * Return: true if it is held; otherwise the caller must write it now.
  */
 bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due)
 {
@@ -199,7 +199,10 @@ bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due)
 		return false;
 	held = list_first_entry_or_null(&cq->held_free, struct mdl_held, entry);
 	if (!held) {
-		/* What is held cannot overflow here without having overflowed the ring. */
+		/*
+		 * Failures need no handling here: the ring is now full or broken, so the
+		 * caller's own write fails, too.
+		 */
 		while ((held = list_first_entry_or_null(&cq->held, struct mdl_held, entry)))
 			mdl_delay_write(cq, held);
 		return false;
@@ -221,9 +224,9 @@ bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due)
 }
 
 /**
- * mdl_delay_cq_clean - forget the completions of a queue pair that are held
+ * mdl_delay_cq_clean - drop the held completions of a queue pair
  * @cq: completion queue
- * @qp: queue pair, which adds no further entries
+ * @qp: queue pair that adds no further entries
  *
  * Context: any, lock of the completion queue held.
  */
@@ -245,7 +248,7 @@ static enum hrtimer_restart mdl_delay_qp_timer(struct hrtimer *timer)
 {
 	struct mdl_qp *qp = container_of(timer, struct mdl_qp, due_timer);
 
-	/* mdl_delay_qp_exit() waits for this function before the last reference goes. */
+	/* No reference is needed: mdl_delay_qp_exit() waits for this function. */
 	if (!READ_ONCE(qp->dying))
 		mdl_engine_kick(qp);
 	return HRTIMER_NORESTART;
@@ -274,9 +277,9 @@ void mdl_delay_qp_exit(struct mdl_qp *qp)
 }
 
 /**
- * mdl_delay_qp - have the engine look at a send queue again
+ * mdl_delay_qp - have the engine continue a send queue later
  * @qp: queue pair
- * @due: time
+ * @due: time, in ns of CLOCK_MONOTONIC
  *
  * Context: engine.
  */

@@ -2,17 +2,18 @@
 /*
  * Devices: creation, attributes, ports, removal.
  *
- * Operation: a device sits on an Ethernet device and takes its limits from the
- * profile that the parameter "profile" names when the device is created. A platform
- * device is its parent, because the parent is what DMA mappings are made for.
+ * Operation: a device sits on an Ethernet device, and takes its limits from the profile that
+ * the parameter "profile" names at its creation. The parent of a device is a platform device,
+ * because the DMA API maps memory for the parent.
  *
- * Ownership: the RDMA core frees a device after mdl_dealloc_driver(). A device owns
- * its parent and a reference to its network device.
+ * Ownership: the RDMA core frees a device after mdl_dealloc_driver(). A device owns its parent
+ * and a reference to its network device.
  *
- * Concurrency: the RDMA core serialises registration and removal. A device is in
- * mdl_devices while it is registered; readers use RCU.
+ * Concurrency: the RDMA core serialises registration and removal. A device is in mdl_devices
+ * while it is registered; readers use RCU.
  *
- * Errors: errno; a device whose ULP left mappings or objects behind reports that.
+ * Errors: errno. A device that is removed while mappings, queue pairs or regions still exist
+ * reports a violation.
  */
 #include <linux/if_arp.h>
 #include <linux/module.h>
@@ -137,7 +138,7 @@ static int mdl_get_port_immutable(struct ib_device *ibdev, u32 port,
  * mdl_port_changed - report the state of the port to the RDMA core if it changed
  * @dev: device
  *
- * Context: process context, under RTNL, which serialises it.
+ * Context: process context, RTNL held, which serialises the calls.
  */
 void mdl_port_changed(struct mdl_dev *dev)
 {
@@ -166,7 +167,7 @@ static int mdl_enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
-/* What was set up before registration; also undoes a registration that failed. */
+/* Undo mdl_newlink(), also after a registration that failed. */
 static void mdl_dealloc_driver(struct ib_device *ibdev)
 {
 	struct mdl_dev *dev = mdl_dev_of(ibdev);
@@ -178,7 +179,7 @@ static void mdl_dealloc_driver(struct ib_device *ibdev)
 		spin_unlock_bh(&mdl_devices_lock);
 		mdl_stats_remove(dev);
 	}
-	/* Engines of other devices may look at this one. */
+	/* Engines of other devices may still access this device. */
 	synchronize_rcu();
 	mdl_engine_exit(dev);
 	mdl_vectors_exit(dev);
@@ -272,7 +273,7 @@ static int mdl_setup(struct mdl_dev *dev)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = min(dev->profile->num_comp_vectors, num_online_cpus());
-	/* It measures completions per millisecond, of which a slower clock leaves too few. */
+	/* DIM counts completions per millisecond; with a larger slowdown it would see too few. */
 	ibdev->use_cq_dim = dev->profile->features & MDL_F_CQ_DIM &&
 			    !(mdl_timed && dev->busy.slowdown > 2);
 	ibdev->dev.parent = &dev->pdev->dev;
@@ -294,7 +295,7 @@ static int mdl_setup(struct mdl_dev *dev)
 /**
  * mdl_newlink - create a device
  * @name: name of the device
- * @ndev: network device under it
+ * @ndev: network device under the new device
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -311,7 +312,7 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 	}
 	if (ndev->type != ARPHRD_ETHER)
 		return -EINVAL;
-	/* rdma_cm takes the path MTU from the network device alone. */
+	/* rdma_cm derives the path MTU from the network device alone. */
 	if (iboe_get_mtu(ndev->mtu) > profile->max_mtu) {
 		pr_err("rdma-model: the MTU of %s is too large for profile '%s'\n",
 		       ndev->name, profile->name);
@@ -335,7 +336,7 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 		ret = ib_register_device(&dev->ib, name, &dev->pdev->dev);
 	}
 	if (ret) {
-		/* The device may have no operations yet. */
+		/* mdl_setup() may have failed before it set the operations. */
 		dev->ib.ops.dealloc_driver = mdl_dealloc_driver;
 		ib_dealloc_device(&dev->ib);
 	}

@@ -2,10 +2,9 @@
 /*
  * The device of the modelled adapter and the parts that it owns.
  *
- * Operation: one struct mdl_dev per device; its parts belong to the files that objects.h
- * and model.h name.
- * Ownership: the RDMA core frees a device, and with it all parts.
- * Concurrency: each part names its lock; objects.h has the order of locks.
+ * Operation: each device has one struct mdl_dev. Each part of it belongs to one file.
+ * Ownership: the RDMA core frees a device together with all its parts.
+ * Concurrency: each part names its lock; objects.h documents the lock order.
  * Errors: see model.h.
  */
 #ifndef MDL_DEVICE_H
@@ -26,8 +25,8 @@ struct mdl_qp;
 struct platform_device;
 
 /*
- * Kinds of legal but nasty behaviour; mdl_nasty_names holds their names. The last ones
- * do harm and are not part of "all".
+ * Kinds of nasty behaviour, which InfiniBand allows; see nasty.c. mdl_nasty_names holds their
+ * names. The kinds from MDL_NASTY_ERROR on make requests fail, so "all" does not include them.
  */
 enum mdl_nasty {
 	MDL_NASTY_DELAY,
@@ -44,7 +43,7 @@ enum mdl_nasty {
 	MDL_NASTY_COUNT
 };
 
-/* Objects whose number a profile limits. */
+/* Objects whose number the profile limits. */
 enum mdl_object {
 	MDL_OBJECT_PD,
 	MDL_OBJECT_CQ,
@@ -86,7 +85,7 @@ enum mdl_stat {
 	MDL_STAT_JOINED,
 	MDL_STAT_WQE_BLOCK,
 	MDL_STAT_VIOLATION,
-	/* What became of nastiness, and, from MDL_STAT_NASTY on, one per kind. */
+	/* Effects of nasty behaviour, and from MDL_STAT_NASTY on one counter per kind. */
 	MDL_STAT_PASSED,
 	MDL_STAT_PIECE,
 	MDL_STAT_DROPPED,
@@ -95,15 +94,15 @@ enum mdl_stat {
 };
 
 /**
- * struct mdl_dice - what decides when a device is nasty
+ * struct mdl_dice - choices of a nasty device
  * @lock: protects @rnd and @rnr_next
- * @rnd: random numbers, from the parameter "seed"
- * @kinds: bits 1 << enum mdl_nasty
- * @rate: one opportunity in so many is taken
- * @rnr_next: time before which no further RNR NAK is sent
- * @event: next asynchronous event
- * @events: number of events so far
- * @failed: the device has failed
+ * @rnd: random number generator, seeded by the parameter "seed"
+ * @kinds: enabled kinds, a bitmap of 1 << enum mdl_nasty
+ * @rate: on average, one opportunity in @rate is taken
+ * @rnr_next: time before which no further RNR NAK is sent without a reason
+ * @event: work item that reports the next asynchronous event
+ * @events: number of asynchronous events so far
+ * @failed: whether the kind "fatal" has happened
  */
 struct mdl_dice {
 	spinlock_t lock;	/* random numbers */
@@ -117,10 +116,10 @@ struct mdl_dice {
 };
 
 /**
- * struct mdl_dma - the mappings of one device
- * @lock: protects all members and the shadow pages
+ * struct mdl_dma - DMA mappings of one device
+ * @lock: protects all members, the mappings and their shadow pages
  * @root: mappings by address
- * @next: address from which the next mapping is looked for
+ * @next: address at which the search for free addresses begins
  * @end: first address that the device cannot use
  */
 struct mdl_dma {
@@ -131,12 +130,12 @@ struct mdl_dma {
 };
 
 /**
- * struct mdl_engine - what executes the send queues of one device
+ * struct mdl_engine - execution of the send queues of one device
  * @lock: protects @active and mdl_qp.active
- * @active: queue pairs with work, each with a reference
- * @work: bottom half; never runs on two processors
- * @packet: data of one packet on their way; used by @work only
- * @sge: entries of a receive work request; used by @work only
+ * @active: queue pairs with work; the list holds a reference to each
+ * @work: bottom half; runs on at most one processor at a time
+ * @packet: buffer for one packet; used by the engine only
+ * @sge: scatter/gather entries of a receive work request; used by the engine only
  */
 struct mdl_engine {
 	spinlock_t lock;	/* list of queue pairs */
@@ -150,9 +149,9 @@ struct mdl_engine {
  * struct mdl_vector - completion vector
  * @lock: protects @cqs and mdl_cq.vector_entry
  * @cqs: completion queues with an event to be delivered
- * @work: bottom half on @cpu, the interrupt handler
+ * @work: bottom half on @cpu, stands for the interrupt handler
  * @dev: device
- * @cpu: processor of the interrupt
+ * @cpu: processor that handles the interrupt
  * @interrupts: number of interrupts
  */
 struct mdl_vector {
@@ -167,29 +166,29 @@ struct mdl_vector {
 /**
  * struct mdl_dev - device
  * @ib: device of the RDMA core
- * @pdev: parent, whose DMA operations are those of the model
- * @ndev: network device; a reference until the device is freed
- * @profile: limits
+ * @pdev: parent device, which has the DMA operations of the model
+ * @ndev: network device; the device holds a reference until it is freed
+ * @profile: limits, features and timing
  * @link: entry of mdl_devices
- * @gids: struct mdl_gid entries; RCU, protected by mdl_devices_lock
+ * @gids: struct mdl_gid entries; read under RCU, written under mdl_devices_lock
  * @qps: queue pairs by number
- * @mrs: regions by key without its variant byte
+ * @mrs: regions by index, which is the key without its variant byte
  * @next_qp: hint for the next number of a queue pair; protected by the lock of @qps
  * @next_mr: hint for the next index of a region; protected by the lock of @mrs
- * @dma: mappings
+ * @dma: DMA mappings
  * @engine: execution of send queues
  * @vectors: completion vectors, ib.num_comp_vectors of them
  * @events: ordered workqueue on which asynchronous events are delivered
  * @stats: counters
- * @debugfs: folder of the device
- * @objects: numbers of objects
- * @dice: nastiness
- * @busy: what a timed device is busy with
- * @window: counters of a measurement; window.c
- * @writes: number of WRITEs to memory of this device that are deferred
- * @port_down: whether the port is down though the network device is not; RTNL
- * @active: whether the port was reported as active
- * @bounce: whether mappings have shadow pages
+ * @debugfs: debugfs folder of the device
+ * @objects: number of existing objects of each kind
+ * @dice: choices of nasty behaviour
+ * @busy: timed device: times at which its parts are in use
+ * @window: counters of a measurement; see window.c
+ * @writes: number of deferred WRITEs to memory of this device
+ * @port_down: whether nasty behaviour keeps the port down; written under RTNL
+ * @active: whether the port was last reported as active
+ * @bounce: whether DMA mappings have shadow pages
  */
 struct mdl_dev {
 	struct ib_device ib;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mappings of a device: an address is valid exactly while it is mapped.
+ * DMA mappings of a device: an address is valid exactly while it is mapped.
  *
- * Operation: each mapping gets addresses that were not used before, with a gap of one
- * page to the next one unless it joins it in one segment, and shadow pages. The device
- * accesses the shadow; data move between memory and shadow when memory is mapped, unmapped
- * and synchronised, so that a synchronisation that is missing shows as wrong data. Coherent
- * memory has no shadow, nor has any memory of a device without bounce buffers. With
- * dma=direct an address is a physical address, and nothing is checked.
+ * Operation: each mapping gets shadow pages and addresses that were not in use recently. A gap
+ * of one page follows it, unless the next mapping belongs to the same segment. The device
+ * accesses the shadow pages. Data are copied between memory and shadow pages when memory is
+ * mapped, unmapped and synchronised, so that a missing synchronisation shows as wrong data.
+ * Coherent memory has no shadow pages, nor has any memory of a device without bounce buffers.
+ * With dma=direct, an address is a physical address, and nothing is checked.
  *
  * Ownership: a mapping owns its shadow pages until it is unmapped.
  *
- * Concurrency: all functions take the lock of the mappings and may be called in any
- * context.
+ * Concurrency: all functions take the lock of the mappings and may be called in any context.
  *
- * Errors: memory allocation fails as DMA_MAPPING_ERROR. Wrong calls are reported as
+ * Errors: DMA_MAPPING_ERROR if memory or addresses are exhausted. Wrong calls are reported as
  * violations.
  */
 #include <linux/dma-mapping.h>
@@ -24,22 +23,23 @@
 
 #include "model.h"
 
-/* Addresses below are never valid: small numbers are a usual mistake. */
+/* Lower addresses are never valid, because small numbers are a common mistake. */
 #define MDL_DMA_FIRST	SZ_1G
 
 /**
  * struct mdl_mapping - memory that a device may access
  * @node: node of mdl_dma.root
- * @addr: first address
+ * @addr: first DMA address
  * @size: bytes
  * @page: first page of the memory
- * @offset: offset of @addr in @page
- * @dir: direction
+ * @offset: offset of the memory in @page, bytes
+ * @dir: direction of the transfer
  * @joined: whether the mapping at the next address belongs to the same segment
- * @nents: first of a list: number of entries of the list, otherwise 0
- * @pins: number of entries of posted work requests that refer to it; retire.c
- * @pin_qpn: queue pair of the last one of these
- * @pin_wr_id: the last one of these
+ * @nents: number of entries of the list that begins with this mapping, otherwise 0
+ * @pins: number of scatter/gather entries of posted work requests that refer to the mapping;
+ *	see retire.c
+ * @pin_qpn: queue pair of the last of these work requests
+ * @pin_wr_id: identifier of the last of these work requests
  * @nr: number of shadow pages, 0 if the device accesses the memory itself
  * @shadow: shadow pages
  */
@@ -59,7 +59,7 @@ struct mdl_mapping {
 	struct page *shadow[] __counted_by(nr);
 };
 
-/* The mapping that contains @addr. */
+/* Find the mapping that contains @addr. */
 static struct mdl_mapping *mdl_dma_find(struct mdl_dma *dma, u64 addr)
 {
 	struct rb_node *node = dma->root.rb_node;
@@ -91,7 +91,7 @@ static void mdl_dma_insert(struct mdl_dma *dma, struct mdl_mapping *new)
 	rb_insert_color(&new->node, &dma->root);
 }
 
-/* The first mapping that ends behind @addr, or NULL. */
+/* Find the first mapping that ends behind @addr. */
 static struct mdl_mapping *mdl_dma_after(struct mdl_dma *dma, u64 addr)
 {
 	struct rb_node *node = dma->root.rb_node;
@@ -110,8 +110,9 @@ static struct mdl_mapping *mdl_dma_after(struct mdl_dma *dma, u64 addr)
 }
 
 /*
- * Addresses for whole pages and a gap; old ones come again only after all others. They
- * are aligned to the size, as those of an IOMMU are: ULPs register chunks as one page.
+ * Find addresses for whole pages and a gap. Old addresses are reused only after all others. The
+ * addresses are aligned to the size, as by an IOMMU, because some ULPs register a chunk as one
+ * page.
  */
 static u64 mdl_dma_find_room(struct mdl_dma *dma, u64 pages)
 {
@@ -137,7 +138,7 @@ static u64 mdl_dma_find_room(struct mdl_dma *dma, u64 pages)
 	return addr;
 }
 
-/* Copy bytes from @from of the mapping on between its memory and its shadow. */
+/* Copy @len bytes at offset @from of a mapping between its memory and its shadow pages. */
 static void mdl_dma_copy(struct mdl_mapping *m, size_t from, size_t len, bool to_device)
 {
 	size_t at = (m->addr & ~PAGE_MASK) + from, mem = m->offset + from, n;
@@ -188,14 +189,14 @@ static struct mdl_mapping *mdl_dma_alloc(size_t pages)
 }
 
 /**
- * mdl_dma_reserve - find addresses for mappings that follow each other
+ * mdl_dma_reserve - reserve addresses for consecutive mappings
  * @dev: device
  * @pages: number of pages
  *
- * They are not found again before all others were.
+ * The same addresses are not returned again before all others were.
  *
  * Context: any.
- * Return: address, or 0.
+ * Return: address of the first page, or 0.
  */
 u64 mdl_dma_reserve(struct mdl_dev *dev, u64 pages)
 {
@@ -214,12 +215,12 @@ u64 mdl_dma_reserve(struct mdl_dev *dev, u64 pages)
  * @dev: device
  * @phys: physical address
  * @size: bytes
- * @dir: direction
+ * @dir: direction of the transfer
  * @how: MDL_MAP_* flags
- * @room: page of mdl_dma_reserve(), or 0
+ * @room: page address from a reservation by mdl_dma_reserve(), or 0
  *
  * Context: any.
- * Return: address, or DMA_MAPPING_ERROR.
+ * Return: DMA address, or DMA_MAPPING_ERROR.
  */
 dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,
 		       enum dma_data_direction dir, u32 how, u64 room)
@@ -249,7 +250,10 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,
 	addr = room ?: mdl_dma_find_room(dma, pages);
 	if (addr) {
 		m->addr = addr + in_page;
-		/* What the device does not write must not be lost: copy always. */
+		/*
+		 * Copy in all directions: memory that the device does not write must keep its
+		 * data.
+		 */
 		if (how & MDL_MAP_COPY)
 			mdl_dma_copy(m, 0, size, true);
 		mdl_dma_insert(dma, m);
@@ -286,13 +290,13 @@ void mdl_dma_join(struct mdl_dev *dev, u64 addr)
 }
 
 /**
- * mdl_dma_set_nents - note how long the list is that begins with a mapping
+ * mdl_dma_set_nents - record the number of entries of the list that begins with a mapping
  * @dev: device
  * @addr: address of the mapping
- * @nents: number of entries of the list, 0 to return only
+ * @nents: number of entries of the list, or 0 to query only
  *
  * Context: any.
- * Return: the number of entries before, 0 if the mapping begins no list.
+ * Return: previous number, 0 if no list begins with the mapping.
  */
 u32 mdl_dma_set_nents(struct mdl_dev *dev, u64 addr, u32 nents)
 {
@@ -312,11 +316,11 @@ u32 mdl_dma_set_nents(struct mdl_dev *dev, u64 addr, u32 nents)
 }
 
 /**
- * mdl_dma_pin - note that a posted work request refers to a mapping
+ * mdl_dma_pin - record that a posted work request refers to a mapping
  * @dev: device
- * @addr: address, anywhere in a mapping; without a mapping nothing happens
- * @qpn: queue pair, for the report
- * @wr_id: work request, for the report
+ * @addr: address inside the mapping; ignored if it is not mapped
+ * @qpn: number of the queue pair, for a violation report
+ * @wr_id: identifier of the work request, for a violation report
  *
  * Context: any.
  */
@@ -339,7 +343,7 @@ void mdl_dma_pin(struct mdl_dev *dev, u64 addr, u32 qpn, u64 wr_id)
 /**
  * mdl_dma_unpin - undo mdl_dma_pin()
  * @dev: device
- * @addr: the same address
+ * @addr: address that was passed to mdl_dma_pin()
  *
  * Context: any.
  */
@@ -370,7 +374,7 @@ static void mdl_dma_report_pin(struct mdl_dev *dev, const struct mdl_mapping *m)
 	rcu_read_unlock();
 }
 
-/* End the mapping that begins at @addr; the caller frees it. */
+/* Remove the mapping that begins at @addr; the caller frees it. */
 static struct mdl_mapping *mdl_dma_remove(struct mdl_dma *dma, u64 addr, bool copy)
 {
 	struct mdl_mapping *m;
@@ -390,12 +394,12 @@ static struct mdl_mapping *mdl_dma_remove(struct mdl_dma *dma, u64 addr, bool co
 }
 
 /**
- * mdl_dma_unmap - unmap memory
+ * mdl_dma_unmap - unmap a mapping, or all mappings of a segment
  * @dev: device
- * @addr: address
- * @size: bytes, of all mappings of a segment
- * @dir: direction
- * @copy: whether data are copied from the shadow
+ * @addr: first address
+ * @size: bytes of the mapping or of the whole segment
+ * @dir: direction of the transfer
+ * @copy: whether to copy the data from the shadow pages to memory
  *
  * Context: any.
  */
@@ -429,7 +433,7 @@ void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 			      (u64)addr, size, dir, mapped, mapped_dir);
 }
 
-/* Synchronise bytes of one mapping; @size is how many. */
+/* Synchronise the part of @size bytes that lies in one mapping; @size returns its length. */
 static const char *mdl_dma_sync_one(struct mdl_mapping *m, u64 addr, size_t *size,
 				    enum dma_data_direction dir, bool to_device)
 {
@@ -449,12 +453,12 @@ static const char *mdl_dma_sync_one(struct mdl_mapping *m, u64 addr, size_t *siz
 }
 
 /**
- * mdl_dma_sync - synchronise memory and shadow
+ * mdl_dma_sync - synchronise memory and shadow pages
  * @dev: device
- * @addr: address, anywhere in a mapping
+ * @addr: address inside a mapping
  * @size: bytes
- * @dir: direction
- * @to_device: whether the device may access it next
+ * @dir: direction of the transfer
+ * @to_device: true if the device accesses the memory next, false if the processor does
  *
  * Context: any.
  */
@@ -496,13 +500,13 @@ static const char *mdl_dma_access_direct(u64 addr, void *buf, u32 len, bool writ
 /**
  * mdl_dma_access - access memory as the device does
  * @dev: device
- * @addr: address
- * @buf: buffer
- * @len: bytes, which must not cross a page of @addr
- * @write: whether the device writes
+ * @addr: DMA address
+ * @buf: data to write, or output buffer
+ * @len: bytes; must not cross the end of the page of @addr
+ * @write: true if the device writes to memory
  *
  * Context: engine.
- * Return: NULL, or what is wrong.
+ * Return: NULL, or a description of the error.
  */
 const char *mdl_dma_access(struct mdl_dev *dev, u64 addr, void *buf, u32 len, bool write)
 {
@@ -549,7 +553,7 @@ void mdl_dma_init(struct mdl_dev *dev)
 	spin_lock_init(&dma->lock);
 	dma->root = RB_ROOT;
 	dma->next = MDL_DMA_FIRST;
-	/* The last addresses stand for DMA_MAPPING_ERROR. */
+	/* Exclude the highest addresses: they contain DMA_MAPPING_ERROR. */
 	dma->end = (DMA_BIT_MASK(dev->profile->dma_bits) & PAGE_MASK) - PAGE_SIZE;
 }
 

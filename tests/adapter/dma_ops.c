@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DMA operations of the parent device: what the kernel's DMA API calls.
+ * DMA operations of the parent device, called by the DMA API of the kernel.
  *
- * Operation: each call becomes a call of dma.c. A device without bounce buffers has no
- * operations to synchronise, so that dma_need_sync() is false for it. With dma=direct
- * the parent has no operations, and the kernel maps directly, with swiotlb if it is
- * forced to.
+ * Operation: each operation calls a function of dma.c. A device without bounce buffers has no
+ * operations to synchronise, so that dma_need_sync() returns false. With dma=direct the parent
+ * has no operations; the kernel then maps memory directly, or by swiotlb if a boot parameter
+ * forces that.
  *
- * Ownership: coherent memory belongs to the caller until it frees it.
+ * Ownership: the caller of mdl_op_alloc() owns the coherent memory until mdl_op_free().
  *
  * Concurrency: callable in any context.
  *
@@ -95,7 +95,7 @@ static void mdl_op_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 static dma_addr_t mdl_op_map_phys(struct device *dev, phys_addr_t phys, size_t size,
 				  enum dma_data_direction dir, unsigned long attrs)
 {
-	/* No test maps the registers of another device. */
+	/* MMIO of other devices is not supported; no test maps it. */
 	if (!pfn_valid(PHYS_PFN(phys)))
 		return DMA_MAPPING_ERROR;
 	return mdl_op_map_page(dev, phys_to_page(phys), offset_in_page(phys), size, dir,
@@ -149,7 +149,7 @@ static const struct dma_map_ops mdl_bounce_ops = {
 };
 
 /**
- * mdl_dma_ops_set - give the parent of a device its DMA operations and limits
+ * mdl_dma_ops_set - set the DMA operations and limits of the parent of a device
  * @dev: device with parent and profile
  *
  * Context: process context.

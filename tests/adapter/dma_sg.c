@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DMA operations on lists of memory: entries that an IOMMU joins.
+ * DMA operations on scatter lists, whose entries may be joined as by an IOMMU.
  *
- * Operation: like an IOMMU, the device gives consecutive entries of a list consecutive
- * addresses if they meet at a page boundary, and the limits of a segment allow it. They
- * become one segment, so that the list has fewer segments than entries. Random numbers
- * decide each time, because a ULP must cope with both.
+ * Operation: consecutive entries of a list get consecutive addresses, and become one segment,
+ * if they meet at a page boundary and the limits of a segment allow it. A list may thus have
+ * fewer segments than entries. A random number decides for each pair of entries, because a ULP
+ * must handle both cases.
  *
- * Ownership: each entry is a mapping of its own; dma.c.
+ * Ownership: each entry is a separate mapping; see dma.c.
  *
  * Concurrency: callable in any context.
  *
- * Errors: -ENOMEM. A segment that is too long, and an unmap with another number of
- * entries than the list was mapped with, are violations.
+ * Errors: -ENOMEM. An entry that is too long for a segment is a violation. An unmap with
+ * another number of entries than the map is a violation, too.
  */
 #include <linux/dma-map-ops.h>
 
@@ -23,7 +23,9 @@ static struct mdl_dev *mdl_of(struct device *dev)
 	return dev_get_drvdata(dev);
 }
 
-/* Whether @next, behind @prev, may join the segment of @size bytes that begins with @first. */
+/*
+ * Decide whether @next, which follows @prev, joins the segment of @size bytes from @first on.
+ */
 static bool mdl_sg_joins(struct device *dev, struct scatterlist *first,
 			 struct scatterlist *prev, struct scatterlist *next, u64 size)
 {
@@ -36,7 +38,7 @@ static bool mdl_sg_joins(struct device *dev, struct scatterlist *first,
 	       mdl_random(mdl_of(dev), 2);
 }
 
-/* The number of entries of the next segment, of at most @max; @size is its length. */
+/* Count the entries of the next segment, at most @max; @size returns its length. */
 static int mdl_sg_segment(struct device *dev, struct scatterlist *first, int max, u64 *size)
 {
 	struct scatterlist *prev = first, *next;
@@ -89,7 +91,7 @@ static dma_addr_t mdl_sg_map(struct device *dev, struct scatterlist *first, int 
 	return begin;
 }
 
-/* Unmap the first @n segments. */
+/* Unmap the first @n segments of a list. */
 static void mdl_sg_unmap(struct device *dev, struct scatterlist *sgl, int n,
 			 enum dma_data_direction dir, unsigned long attrs)
 {
@@ -105,11 +107,11 @@ static void mdl_sg_unmap(struct device *dev, struct scatterlist *sgl, int n,
 }
 
 /**
- * mdl_op_map_sg - map a list
- * @dev: parent of the device
- * @sgl: list
- * @nents: number of its entries
- * @dir: direction
+ * mdl_op_map_sg - map a scatter list
+ * @dev: parent device
+ * @sgl: scatter list
+ * @nents: number of entries
+ * @dir: direction of the transfer
  * @attrs: DMA_ATTR_* flags
  *
  * Context: any.
@@ -130,7 +132,10 @@ int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
 			mdl_sg_unmap(dev, sgl, segments, dir, attrs | DMA_ATTR_SKIP_CPU_SYNC);
 			return -ENOMEM;
 		}
-		/* Written behind what was read: sg_dma_len() does not replace the length. */
+		/*
+		 * The written entry was read before, and sg_dma_len() does not change its
+		 * length.
+		 */
 		sg_dma_address(to) = addr;
 		sg_dma_len(to) = size;
 		to = sg_next(to);
@@ -146,11 +151,11 @@ int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
 }
 
 /**
- * mdl_op_unmap_sg - unmap a list
- * @dev: parent of the device
- * @sgl: list
- * @nents: number of entries with which it was mapped
- * @dir: direction
+ * mdl_op_unmap_sg - unmap a scatter list
+ * @dev: parent device
+ * @sgl: scatter list
+ * @nents: number of entries that was passed to mdl_op_map_sg()
+ * @dir: direction of the transfer
  * @attrs: DMA_ATTR_* flags
  *
  * Context: any.
@@ -164,7 +169,7 @@ void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
 		mdl_violation(mdl_of(dev), NULL, 0,
 			      "unmaps a list of %d entries that was mapped with %u entries",
 			      nents, mapped);
-	/* A wrong number must not lead beyond the list. */
+	/* Use the recorded number: a wrong @nents may lead beyond the end of the list. */
 	mdl_sg_unmap(dev, sgl, mapped ?: nents, dir, attrs);
 }
 
@@ -182,11 +187,11 @@ static void mdl_sg_sync(struct device *dev, struct scatterlist *sgl, int nents,
 }
 
 /**
- * mdl_op_sync_sg_for_cpu - synchronise a list before the processor accesses it
- * @dev: parent of the device
- * @sgl: list
- * @nents: number of entries with which it was mapped
- * @dir: direction
+ * mdl_op_sync_sg_for_cpu - synchronise a scatter list before the processor accesses it
+ * @dev: parent device
+ * @sgl: scatter list
+ * @nents: number of entries that was passed to mdl_op_map_sg()
+ * @dir: direction of the transfer
  *
  * Context: any.
  */
@@ -197,11 +202,11 @@ void mdl_op_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl, int nen
 }
 
 /**
- * mdl_op_sync_sg_for_device - synchronise a list before the device accesses it
- * @dev: parent of the device
- * @sgl: list
- * @nents: number of entries with which it was mapped
- * @dir: direction
+ * mdl_op_sync_sg_for_device - synchronise a scatter list before the device accesses it
+ * @dev: parent device
+ * @sgl: scatter list
+ * @nents: number of entries that was passed to mdl_op_map_sg()
+ * @dir: direction of the transfer
  *
  * Context: any.
  */

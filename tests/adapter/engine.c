@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The engine of a device: executes the send queues that have work.
+ * The engine of a device executes the send queues that have work.
  *
- * Operation: a bottom half takes the queue pairs from a list and executes some work
- * requests of each, so that no queue pair waits for another one for long. On a timed
- * device a post executes the requests of its queue pair itself.
+ * Operation: a bottom half takes queue pairs from a list and executes a limited number of work
+ * requests of each, so that no queue pair delays another one for long. On a timed device, the
+ * post call itself executes the requests of its queue pair.
  *
- * Ownership: a queue pair in the list has a reference. The engine owns the packet that
- * carries data from one device to another.
+ * Ownership: the list holds a reference to each queue pair in it. The engine owns the buffer
+ * for a packet, through which data are copied from one device to another.
  *
- * Concurrency: the bottom half of one device never runs on two processors; the engines
- * of two devices run concurrently, and each writes into the memory of the other one. A
- * post does not interrupt a bottom half, because no ULP posts in an interrupt.
+ * Concurrency: the bottom half of a device runs on at most one processor at a time. The engines
+ * of two devices run concurrently, and each writes to the memory of the other device. On a
+ * timed device, a post cannot interrupt the bottom half, because no ULP posts in an interrupt.
  *
  * Errors: -ENOMEM.
  */
@@ -19,7 +19,7 @@
 
 #include "model.h"
 
-/* Packets and work requests of one bottom half, and of one queue pair at a time. */
+/* Budgets of one run of the bottom half and of one queue pair, in packets and work requests. */
 #define MDL_BUDGET	256
 #define MDL_QP_BUDGET	32
 
@@ -57,8 +57,8 @@ static void mdl_engine_work(struct work_struct *work)
 }
 
 /**
- * mdl_engine_kick - have the engine look at a queue pair
- * @qp: queue pair, which the caller holds
+ * mdl_engine_kick - wake the engine for a queue pair
+ * @qp: queue pair, to which the caller holds a reference
  *
  * Context: any.
  */
@@ -79,11 +79,12 @@ void mdl_engine_kick(struct mdl_qp *qp)
 
 /**
  * mdl_engine_run - execute the requests of a queue pair of a timed device at once
- * @qp: queue pair, which the caller holds
+ * @qp: queue pair, to which the caller holds a reference
  *
- * A real adapter needs no bottom half, and the clock shall not see one.
+ * A real adapter works in parallel with the processor. A bottom half, in contrast, would take
+ * time of the clock.
  *
- * Context: a section of the clock.
+ * Context: section of the clock.
  */
 void mdl_engine_run(struct mdl_qp *qp)
 {
@@ -109,13 +110,13 @@ int mdl_engine_init(struct mdl_dev *dev)
 	INIT_LIST_HEAD(&engine->active);
 	INIT_WORK(&engine->work, mdl_engine_work);
 	engine->packet = kmalloc(MDL_MAX_PACKET, GFP_KERNEL);
-	/* Entries of a receive work request of any device. */
+	/* Room for the receive work requests of any device. */
 	engine->sge = kcalloc(MDL_MAX_RECV_SGE, sizeof(*engine->sge), GFP_KERNEL);
 	return engine->packet && engine->sge ? 0 : -ENOMEM;
 }
 
 /**
- * mdl_engine_exit - free what the engine of a device holds
+ * mdl_engine_exit - free the memory of the engine of a device
  * @dev: device without queue pairs
  *
  * Context: process context, may sleep.

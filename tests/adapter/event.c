@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Asynchronous events of queue pairs, completion queues, and shared receive queues.
+ * Asynchronous events of queue pairs, completion queues and shared receive queues.
  *
- * Operation: an event is delivered on the ordered workqueue of the device, with
- * interrupts disabled, because drivers deliver events in an interrupt.
+ * Operation: the ordered workqueue of the device delivers an event. The work item calls the
+ * handler of the ULP with interrupts disabled, because drivers deliver events in an interrupt.
  *
- * Ownership: an event in flight is freed after its delivery. The function that destroys
- * an object flushes the workqueue first.
+ * Ownership: an event is freed after its delivery. The destruction of an object first flushes
+ * the workqueue.
  *
  * Concurrency: callable in any context.
  *
- * Errors: an event is dropped and logged if its allocation fails. A handler that returns
- * with interrupts enabled is a violation, as it may have slept.
+ * Errors: if the allocation of an event fails, the event is dropped and logged. A handler that
+ * returns with interrupts enabled is a violation, because it may have slept.
  */
 #include <linux/slab.h>
 
@@ -55,7 +55,7 @@ static void mdl_event_queue(struct ib_device *ibdev, enum ib_event_type type, vo
 	}
 	INIT_WORK(&e->work, mdl_event_work);
 	e->event.device = ibdev;
-	/* All members that are pointers share their place. */
+	/* All pointers in the union have the same offset. */
 	e->event.element.qp = object;
 	e->event.event = type;
 	e->handler = handler;

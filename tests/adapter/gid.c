@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * GIDs: the addresses by which devices find each other.
+ * GIDs: the addresses by which the modelled devices find each other.
  *
- * Operation: the RDMA core derives the GIDs of a RoCE port from the addresses of its
- * network device and reports each by add_gid() and del_gid(). mdl_find_gid() finds
- * the device that has a GID.
+ * Operation: the RDMA core derives the GIDs of a RoCE port from the addresses of its network
+ * device, and reports changes by add_gid() and del_gid(). mdl_find_gid() finds the device that
+ * has a GID.
  *
- * Ownership: the RDMA core keeps the entry of a GID as its context.
+ * Ownership: the RDMA core keeps the pointer to struct mdl_gid as the context of the GID.
  *
- * Concurrency: changes take mdl_devices_lock, lookups RCU.
+ * Concurrency: changes hold mdl_devices_lock; lookups use RCU.
  *
  * Errors: -ENOMEM.
  */
@@ -30,7 +30,7 @@ struct mdl_gid {
 /**
  * mdl_add_gid - add a GID to a port
  * @attr: GID
- * @context: result, the entry
+ * @context: output, struct mdl_gid
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -54,7 +54,7 @@ int mdl_add_gid(const struct ib_gid_attr *attr, void **context)
 /**
  * mdl_del_gid - remove a GID of a port
  * @attr: GID
- * @context: entry
+ * @context: struct mdl_gid of the GID
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -75,7 +75,7 @@ int mdl_del_gid(const struct ib_gid_attr *attr, void **context)
  * @gid: GID
  *
  * Context: RCU read section.
- * Return: the device, or NULL; valid as long as the RCU read section.
+ * Return: device, valid within the RCU read section, or NULL.
  */
 struct mdl_dev *mdl_find_gid(const union ib_gid *gid)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Management datagrams between the queue pairs with number 1 of the devices.
+ * Management datagrams between the queue pairs with number 1 (GSI) of the devices.
  *
- * Operation: a datagram arrives with a header of 40 bytes in front: a global route
- * header, or an IPv4 header in its last 20 bytes, as RoCE v2 has it.
+ * Operation: the receiver finds a header of 40 bytes in front of a datagram, as in RoCE v2. The
+ * header is a global route header (IPv6), or contains an IPv4 header in its last 20 bytes.
  *
  * Ownership: see engine.c.
  *
  * Concurrency: see engine.c.
  *
- * Errors: a datagram that cannot be delivered is dropped without an error at the sender.
+ * Errors: a datagram that cannot be delivered is dropped; the sender sees no error.
  */
 #include <linux/etherdevice.h>
 #include <linux/in6.h>
@@ -21,7 +21,7 @@
 
 #include "model.h"
 
-/* Bytes of UDP, base and datagram transport headers and of the checksum. */
+/* Bytes of UDP header, BTH (12), DETH (8) and ICRC (4). */
 #define MDL_UDP_OVERHEAD	(sizeof(struct udphdr) + 12 + 8 + 4)
 
 static enum rdma_network_type mdl_network_header(union rdma_network_hdr *hdr,
@@ -94,11 +94,11 @@ static void mdl_deliver(struct mdl_dev *dev, struct mdl_dev *peer_dev, struct md
 
 /**
  * mdl_datagram - execute a SEND of a datagram
- * @qp: queue pair
+ * @qp: sender
  * @wqe: work request
  *
  * Context: engine, RCU read section.
- * Return: status.
+ * Return: status of the work completion.
  */
 enum ib_wc_status mdl_datagram(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
@@ -112,7 +112,7 @@ enum ib_wc_status mdl_datagram(struct mdl_qp *qp, struct mdl_swqe *wqe)
 		.num_sge = wqe->num_sge,
 		.data = wqe->flags & IB_SEND_INLINE ? wqe->data : NULL,
 	};
-	/* A Q_Key with its highest bit set stands for that of the queue pair. */
+	/* If the highest bit is set, the Q_Key of the sending queue pair is used. */
 	u32 qkey = wqe->qkey & IB_QP_SET_QKEY ? qp->attr.qkey : wqe->qkey;
 	struct mdl_qp *peer;
 

@@ -2,15 +2,15 @@
 /*
  * The module of the modelled adapter: an RDMA device in loopback, for tests only.
  *
- * Operation: "rdma link add NAME type model netdev DEV" makes a device, "rdma link
- * delete NAME" or the end of the network device removes it. The devices of one
- * kernel reach each other by their GIDs; no packets exist.
+ * Operation: "rdma link add NAME type model netdev DEV" creates a device. "rdma link delete
+ * NAME" or the removal of the network device removes it. The devices of one kernel reach each
+ * other by their GIDs; no packets are sent.
  *
  * Ownership: the module owns the workqueue of all devices and the debugfs folder.
  *
- * Concurrency: init and exit only.
+ * Concurrency: init, exit, and notifications of network devices under RTNL.
  *
- * Errors: without dma_map_ops in the kernel the module loads with dma=direct only.
+ * Errors: on a kernel without dma_map_ops, the module loads only with dma=direct.
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -80,7 +80,7 @@ static void __exit mdl_exit(void)
 {
 	rdma_link_unregister(&mdl_link_ops);
 	unregister_netdevice_notifier(&mdl_netdev_notifier);
-	/* The model is the only driver without an identifier of its own. */
+	/* Only the model uses RDMA_DRIVER_UNKNOWN, so this removes no other device. */
 	ib_unregister_driver(RDMA_DRIVER_UNKNOWN);
 	rcu_barrier();
 	mdl_stats_exit();

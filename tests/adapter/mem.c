@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory that a work request names: from keys and addresses to bytes.
+ * Access to the memory that a work request names.
  *
- * Operation: struct mdl_mem is a position in a list of entries. mdl_mem_check()
- * checks keys, bounds and access of all entries; mdl_mem_move() copies the next bytes
- * between a buffer and that memory, page by page through the mappings of the device.
+ * Operation: struct mdl_mem is a position in a list of scatter/gather entries. mdl_mem_check()
+ * checks keys, bounds and access of all entries. mdl_mem_move() copies the next bytes between a
+ * buffer and the memory, page by page through the mappings of the device.
  *
  * Ownership: nothing is allocated; the caller owns the list.
  *
- * Concurrency: one user per struct.
+ * Concurrency: one user per struct mdl_mem.
  *
- * Errors: what is wrong is reported as a violation, and the status of the work
- * completion is returned; IB_WC_LOC_PROT_ERR is mapped by the caller for remote
- * memory.
+ * Errors: an error is reported as a violation and returned as the status of a work completion.
+ * For remote memory, the caller replaces IB_WC_LOC_PROT_ERR by a status of the peer.
  */
 #include "model.h"
 
 #define MDL_REMOTE (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
 /**
- * mdl_mem_length - add up the lengths of entries
- * @sge: entries
+ * mdl_mem_length - add up the lengths of scatter/gather entries
+ * @sge: scatter/gather entries
  * @num_sge: number of entries
  *
  * Context: any.
@@ -48,8 +47,8 @@ static enum ib_wc_status mdl_mem_wrong(const struct mdl_mem *mem, const struct i
 }
 
 /**
- * mdl_mem_check - check keys, bounds and access of all entries
- * @mem: position at the beginning
+ * mdl_mem_check - check keys, bounds and access of all scatter/gather entries
+ * @mem: position at the beginning of the first entry
  *
  * Context: engine.
  * Return: IB_WC_SUCCESS or IB_WC_LOC_PROT_ERR.
@@ -72,7 +71,7 @@ enum ib_wc_status mdl_mem_check(struct mdl_mem *mem)
 	return IB_WC_SUCCESS;
 }
 
-/* Up to @len bytes, as many as are consecutive; @len is how many. */
+/* Copy at most @len bytes that are consecutive; @len returns their number. */
 static enum ib_wc_status mdl_mem_move_piece(struct mdl_mem *mem, void *buf, u32 *len)
 {
 	bool write = mem->access & ~IB_ACCESS_REMOTE_READ;
@@ -85,7 +84,7 @@ static enum ib_wc_status mdl_mem_move_piece(struct mdl_mem *mem, void *buf, u32 
 	*len = min_t(u32, *len, PAGE_SIZE - (addr & ~PAGE_MASK));
 	wrong = mdl_mr_translate(mem->dev, sge->lkey, addr, &dma, len);
 	if (!wrong) {
-		/* A region may be shifted against the pages behind it. */
+		/* The address and the DMA address may have different offsets in their pages. */
 		*len = min_t(u32, *len, PAGE_SIZE - (dma & ~PAGE_MASK));
 		wrong = mdl_dma_access(mem->dev, dma, buf, *len, write);
 	}
@@ -96,9 +95,9 @@ static enum ib_wc_status mdl_mem_move_piece(struct mdl_mem *mem, void *buf, u32 
 }
 
 /**
- * mdl_mem_skip - move on without copying
- * @mem: position
- * @len: bytes, at most what is left
+ * mdl_mem_skip - advance a position without copying
+ * @mem: position, updated
+ * @len: bytes, at most the rest of the list
  *
  * Context: engine.
  */
@@ -124,9 +123,9 @@ void mdl_mem_skip(struct mdl_mem *mem, u32 len)
 
 /**
  * mdl_mem_move - copy the next bytes
- * @mem: position, moved on
- * @buf: buffer
- * @len: bytes, at most what is left
+ * @mem: position, updated
+ * @buf: data to write, or output buffer
+ * @len: bytes, at most the rest of the list
  *
  * Context: engine.
  * Return: IB_WC_SUCCESS or IB_WC_LOC_PROT_ERR.

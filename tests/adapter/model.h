@@ -2,8 +2,7 @@
 /*
  * Functions that the files of the modelled adapter share.
  *
- * Operation: each block names the file that defines the functions; their comments
- * are there.
+ * Operation: each block names the file that defines the functions; the kernel-doc is there.
  * Ownership, concurrency: see objects.h.
  * Errors: a function that moves data returns the status of the work completion.
  */
@@ -24,13 +23,14 @@ static inline void mdl_add(struct mdl_dev *dev, enum mdl_stat stat, s64 n)
 }
 
 /**
- * mdl_object_add - count one more object of a device
+ * mdl_object_add - count a new object of a device
  * @dev: device
  * @kind: kind of object
- * @max: how many of them the profile allows
+ * @max: largest number of these objects in the profile
  *
  * Context: any.
- * Return: whether there may be one more; then mdl_object_del() must follow.
+ * Return: true if one more object is allowed; the caller must then balance the call with
+ * mdl_object_del().
  */
 static inline bool mdl_object_add(struct mdl_dev *dev, enum mdl_object kind, u32 max)
 {
@@ -215,7 +215,7 @@ void mdl_dma_init(struct mdl_dev *dev);
 void mdl_dma_exit(struct mdl_dev *dev);
 const char *mdl_dma_access(struct mdl_dev *dev, u64 addr, void *buf, u32 len, bool write);
 u64 mdl_dma_reserve(struct mdl_dev *dev, u64 pages);
-/* Copy data to the shadow; let the device access the memory itself in any case. */
+/* Flags of mdl_dma_map(): copy the data to the shadow pages; map without shadow pages. */
 #define MDL_MAP_COPY		BIT(0)
 #define MDL_MAP_COHERENT	BIT(1)
 dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,

@@ -2,19 +2,19 @@
 /*
  * State and attributes of queue pairs.
  *
- * Operation: the RDMA core's table says which transitions and attributes are allowed.
- * Entering the error state has the engine flush; entering the reset state forgets all
- * work requests and completions.
+ * Operation: the table of the RDMA core defines the allowed transitions and attributes. When a
+ * queue pair enters the error state, the engine flushes it. When it enters the reset state, its
+ * work requests and completions are dropped.
  *
  * Ownership: nothing is allocated.
  *
- * Concurrency: the lock of the queue pair; a reset waits for the engines.
+ * Concurrency: the lock of the queue pair protects its state. A reset waits for the engines.
  *
  * Errors: -EINVAL.
  */
 #include "model.h"
 
-/* Attributes that were checked; mdl_query_qp() returns them. */
+/* Store attributes that were checked, for mdl_query_qp(). */
 static void mdl_qp_set_attr(struct mdl_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	lockdep_assert_held(&qp->lock);
@@ -48,7 +48,10 @@ static void mdl_qp_set_attr(struct mdl_qp *qp, const struct ib_qp_attr *attr, in
 		qp->attr.dest_qp_num = attr->dest_qp_num;
 	if (mask & IB_QP_AV) {
 		qp->attr.ah_attr = attr->ah_attr;
-		/* The RDMA core holds its own reference and fills that in. */
+		/*
+		 * The reference to the GID belongs to the caller, so the pointer must not be
+		 * kept.
+		 */
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 		mdl_av_set(&qp->av, &attr->ah_attr);
 	}
@@ -72,7 +75,7 @@ static int mdl_qp_check_attr(struct mdl_dev *dev, const struct ib_qp_attr *attr,
 
 static void mdl_qp_reset(struct mdl_qp *qp)
 {
-	/* Engines execute a work request within one RCU read section. */
+	/* Wait for the engines, which execute work requests in an RCU read section. */
 	synchronize_rcu();
 	mdl_place_end(qp);
 	mdl_cq_clean(mdl_cq_of(qp->ib.send_cq), qp);
@@ -91,8 +94,8 @@ static void mdl_qp_reset(struct mdl_qp *qp)
  * mdl_modify_qp - change state and attributes of a queue pair
  * @ibqp: queue pair
  * @attr: attributes
- * @mask: which of them
- * @udata: NULL for the kernel
+ * @mask: attributes to change, enum ib_qp_attr_mask
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0 or -EINVAL.
@@ -132,9 +135,9 @@ int mdl_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 /**
  * mdl_query_qp - return state and attributes of a queue pair
  * @ibqp: queue pair
- * @attr: result
- * @mask: which of them are needed
- * @init: result, attributes of the creation
+ * @attr: output
+ * @mask: requested attributes; ignored, all are returned
+ * @init: output, attributes at creation
  *
  * Context: process context.
  * Return: 0.

@@ -2,18 +2,17 @@
 /*
  * Memory regions: registration, invalidation, translation.
  *
- * Operation: a key is the index of a region and a variant byte. map_mr_sg() stages a
- * list of pieces; REG_MR makes it the active one, as an adapter does that fetches the
- * list when it executes the work request. A region of all memory maps addresses to
- * themselves.
+ * Operation: a key consists of the index of a region and a variant byte. map_mr_sg() stages a
+ * list of pieces, and the execution of REG_MR activates it, as in adapters that fetch the list
+ * at that time. A region of all memory (get_dma_mr()) maps each address to itself.
  *
- * Ownership: the model allocates regions and frees them after an RCU grace period,
- * because an engine may look at one that is being removed.
+ * Ownership: the model allocates regions, and frees them after an RCU grace period, because an
+ * engine may still access a region that is being removed.
  *
- * Concurrency: the lock of a region protects what an engine reads and changes. The
+ * Concurrency: the lock of a region protects the members that an engine reads and changes. The
  * ULP serialises map_mr_sg() and the work requests of one region.
  *
- * Errors: functions for the engine return a text that says what is wrong, or NULL.
+ * Errors: functions for the engine return NULL, or a text that describes the error.
  */
 #include <linux/slab.h>
 
@@ -22,7 +21,7 @@
 #define MDL_KEY_SHIFT	8
 #define MDL_VARIANT	GENMASK(7, 0)
 #define MDL_MAX_INDEX	GENMASK(23, 0)
-/* Small indices would make keys that look like MDL_LOCAL_DMA_LKEY. */
+/* Keys with smaller indices might equal MDL_LOCAL_DMA_LKEY. */
 #define MDL_MIN_INDEX	0x10
 
 static void mdl_mr_free(struct mdl_mr *mr)
@@ -63,7 +62,7 @@ static struct mdl_mr *mdl_mr_create(struct ib_pd *ibpd, u32 max)
 	mr->ib.device = ibpd->device;
 	if (max && mdl_mr_alloc_pieces(mr, max))
 		goto err_mr;
-	/* Cyclic: a key is not reused soon, so that a stale one is noticed. */
+	/* Allocate cyclically: a key is not reused soon, so that a stale key is detected. */
 	ret = xa_alloc_cyclic_bh(&dev->mrs, &index, NULL,
 				 XA_LIMIT(MDL_MIN_INDEX, MDL_MAX_INDEX), &dev->next_mr,
 				 GFP_KERNEL);
@@ -81,7 +80,7 @@ err_object:
 	return ERR_PTR(ret);
 }
 
-/* The region is complete: lookups find it from now on. */
+/* Make a complete region visible to lookups. */
 static struct ib_mr *mdl_mr_publish(struct mdl_dev *dev, struct mdl_mr *mr)
 {
 	xa_store_bh(&dev->mrs, mr->key >> MDL_KEY_SHIFT, mr, GFP_KERNEL);
@@ -89,9 +88,9 @@ static struct ib_mr *mdl_mr_publish(struct mdl_dev *dev, struct mdl_mr *mr)
 }
 
 /**
- * mdl_get_dma_mr - create a region of all memory
+ * mdl_get_dma_mr - create a region that covers all memory
  * @ibpd: protection domain
- * @access: enum ib_access_flags
+ * @access: allowed access, enum ib_access_flags
  *
  * Context: process context, may sleep.
  * Return: the region or an error pointer.
@@ -110,7 +109,7 @@ struct ib_mr *mdl_get_dma_mr(struct ib_pd *ibpd, int access)
 }
 
 /*
- * Refuse to register memory of user space. The RDMA core expects the operation of every
+ * Refuse to register memory of user space. The RDMA core requires this operation from each
  * device that kernel ULPs may use.
  */
 #ifdef MDL_HAVE_DMAH
@@ -128,7 +127,7 @@ struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 vir
  * mdl_alloc_mr - create a region for fast registration
  * @ibpd: protection domain
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
- * @max_num_sg: capacity in pages or pieces
+ * @max_num_sg: capacity, pages or pieces
  *
  * Context: process context, may sleep.
  * Return: the region or an error pointer.
@@ -153,7 +152,7 @@ struct ib_mr *mdl_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num
 /**
  * mdl_dereg_mr - destroy a region
  * @ibmr: region
- * @udata: NULL for the kernel
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -181,7 +180,7 @@ static int mdl_set_page(struct ib_mr *ibmr, u64 addr)
 	return 0;
 }
 
-/* Pieces of any length, as IB_MR_TYPE_SG_GAPS allows. */
+/* Stage pieces of any length, for IB_MR_TYPE_SG_GAPS. */
 static int mdl_set_gaps(struct mdl_mr *mr, struct scatterlist *sgl, int nents,
 			unsigned int *offset)
 {
@@ -206,14 +205,15 @@ static int mdl_set_gaps(struct mdl_mr *mr, struct scatterlist *sgl, int nents,
 }
 
 /**
- * mdl_map_mr_sg - stage the memory of the next registration
+ * mdl_map_mr_sg - stage memory for the next registration
  * @ibmr: region
- * @sgl: list of mapped memory
- * @nents: number of its entries
- * @offset: offset in the first entry; result, the offset in the first one left out
+ * @sgl: scatter list of mapped memory
+ * @nents: number of DMA segments in the list
+ * @offset: offset in the first segment; returns the offset in the first segment that was not
+ *	staged
  *
  * Context: any.
- * Return: number of entries staged, or errno.
+ * Return: number of segments staged, or errno.
  */
 int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		  unsigned int *offset)
@@ -232,13 +232,13 @@ int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 	return ib_sg_to_pages(ibmr, sgl, nents, offset, mdl_set_page);
 }
 
-/* The region of a key whose variant may differ; RCU read section. */
+/* Find the region of a key, regardless of its variant; in an RCU read section. */
 static struct mdl_mr *mdl_mr_find(struct mdl_dev *dev, u32 key)
 {
 	return xa_load(&dev->mrs, key >> MDL_KEY_SHIFT);
 }
 
-/* Check a REG_MR against the region, whose lock is held. */
+/* Check a REG_MR against its region. */
 static const char *mdl_mr_check_register(const struct mdl_mr *mr, const struct mdl_swqe *wqe)
 {
 	lockdep_assert_held(&mr->lock);
@@ -263,7 +263,7 @@ static const char *mdl_mr_check_register(const struct mdl_mr *mr, const struct m
  * @wqe: work request
  *
  * Context: engine.
- * Return: NULL, or what is wrong.
+ * Return: NULL, or a description of the error.
  */
 const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
 			    const struct mdl_swqe *wqe)
@@ -298,13 +298,13 @@ const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
 }
 
 /**
- * mdl_mr_invalidate - execute a LOCAL_INV or the invalidation by a SEND
+ * mdl_mr_invalidate - execute a LOCAL_INV, or the invalidation by SEND_WITH_INV
  * @dev: device
  * @pd: protection domain of the queue pair
  * @key: key of the region
  *
  * Context: engine.
- * Return: NULL, or what is wrong.
+ * Return: NULL, or a description of the error.
  */
 const char *mdl_mr_invalidate(struct mdl_dev *dev, struct ib_pd *pd, u32 key)
 {
@@ -332,12 +332,12 @@ const char *mdl_mr_invalidate(struct mdl_dev *dev, struct ib_pd *pd, u32 key)
 }
 
 /**
- * mdl_mr_is_dma - find out whether a key stands for all memory
+ * mdl_mr_is_dma - test whether a key covers all memory
  * @dev: device
  * @key: local key
  *
  * Context: any.
- * Return: whether an address with this key is a DMA address.
+ * Return: true if an address with this key is a DMA address.
  */
 bool mdl_mr_is_dma(struct mdl_dev *dev, u32 key)
 {
@@ -359,11 +359,11 @@ bool mdl_mr_is_dma(struct mdl_dev *dev, u32 key)
  * @pd: protection domain of the queue pair
  * @key: local or remote key
  * @addr: first address
- * @len: bytes
- * @access: required enum ib_access_flags, 0 to read locally
+ * @len: number of bytes
+ * @access: required access, enum ib_access_flags; 0 for a local read
  *
  * Context: engine.
- * Return: NULL, or what is wrong.
+ * Return: NULL, or a description of the error.
  */
 const char *mdl_mr_check(struct mdl_dev *dev, struct ib_pd *pd, u32 key, u64 addr,
 			 u64 len, int access)
@@ -397,14 +397,14 @@ const char *mdl_mr_check(struct mdl_dev *dev, struct ib_pd *pd, u32 key, u64 add
 	return wrong;
 }
 
-/* An address beyond the pieces leaves @len at 0. */
+/* Find the DMA address of @addr; @len stays 0 if the pieces do not cover it. */
 static void mdl_mr_find_piece(struct mdl_mr *mr, u64 addr, u32 all, u64 *dma, u32 *len)
 {
 	u64 offset = addr - mr->iova;
 	u32 i = 0;
 
 	if (mr->ib.type != IB_MR_TYPE_SG_GAPS) {
-		/* Pages of equal length, of which the first may begin in its middle. */
+		/* All pages have the same length; the region may begin inside the first one. */
 		offset += mr->iova & (mr->ib.page_size - 1);
 		i = offset / mr->ib.page_size;
 		offset %= mr->ib.page_size;
@@ -419,15 +419,15 @@ static void mdl_mr_find_piece(struct mdl_mr *mr, u64 addr, u32 all, u64 *dma, u3
 }
 
 /**
- * mdl_mr_translate - find the DMA address of memory that mdl_mr_check() allowed
+ * mdl_mr_translate - find the DMA address of memory that mdl_mr_check() has accepted
  * @dev: device
  * @key: local or remote key
  * @addr: address
- * @dma: result, DMA address
- * @len: bytes; result, bytes that are consecutive at @dma
+ * @dma: output, DMA address
+ * @len: number of bytes; returns the number of consecutive bytes at @dma
  *
  * Context: engine.
- * Return: NULL, or what is wrong.
+ * Return: NULL, or a description of the error.
  */
 const char *mdl_mr_translate(struct mdl_dev *dev, u32 key, u64 addr, u64 *dma, u32 *len)
 {

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nastiness: what InfiniBand allows and adapters seldom do.
+ * Nasty behaviour: behaviour that InfiniBand allows and adapters seldom show.
  *
- * Operation: the parameters "nasty", "nasty_rate" and "seed" apply to devices made from
- * then on. The places where a kind can happen ask mdl_nasty() whether it does, and count
- * it. The first opportunity of a harmless kind is always taken, so that a short run sees
- * all kinds; after that it is one opportunity in nasty_rate.
- *
- * delay: a completion becomes pollable later; completions of other work queues pass it.
- * merge: a completion waits for a point in time that is the same for all of the device,
- * so that several appear at once and raise one event.
- * late: the data of an RDMA READ are read and placed later, in pieces and in any order,
- * also across the READs in flight of a queue pair.
- * again: an RDMA READ is executed a second time later, as if its response had been lost.
- * defer: the data of an RDMA WRITE reach memory when something orders them (place.c).
- * rnr: a receiver that has a receive work request answers with an RNR NAK.
- * event: asynchronous events of the port (nasty_event.c).
+ * Operation: the parameters "nasty", "nasty_rate" and "seed" apply to devices that are created
+ * afterwards. mdl_nasty() decides at each opportunity whether a kind happens; the caller counts
+ * it. A harmless kind that has not happened yet happens at the first opportunity, so that a
+ * short test sees all kinds. After that, one in nasty_rate opportunities is taken on average.
+ * delay: a completion becomes pollable later; completions of other work queues may overtake it.
+ * merge: a completion waits for the next point of a time grid of the device, so that several
+ * completions appear together and raise one event.
+ * late: the data of an RDMA READ are read and placed later, in pieces and in any order, mixed
+ * with other READs of the queue pair.
+ * again: an RDMA READ is executed a second time, as if its response had been lost.
+ * defer: the data of an RDMA WRITE reach memory only when an operation orders them (place.c).
+ * rnr: a receiver answers with an RNR NAK although it has a receive work request.
+ * event: the port reports asynchronous events (nasty_event.c).
  * register: registrations take milliseconds.
  * modify: creation, transitions and destruction of queue pairs take milliseconds.
- * error: a request fails for no reason that the ULP could have avoided.
- * fatal: the device fails once, with all its queue pairs.
+ * error: a request fails for a reason that the ULP could not avoid.
+ * fatal: the device fails once, with all its queue pairs (nasty_event.c).
  *
  * Ownership: a device owns its random numbers.
  *
- * Concurrency: the lock of the random numbers. Two runs with one seed make the same
- * choices in another order, as threads run concurrently.
+ * Concurrency: a lock protects the random numbers. Runs with the same seed draw the same
+ * numbers, but the order of threads decides which request gets which number.
  *
- * Errors: a kind that does not exist is refused when the parameter is written.
+ * Errors: writing an unknown kind to the parameter fails.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -37,13 +36,13 @@
 #include "model.h"
 
 #define MDL_NASTY_ALL		(BIT(MDL_NASTY_ERROR) - 1)
-/* A completion is delayed by less than that, us; so are parts of a READ. */
+/* Longest delay of a completion, us. */
 #define MDL_DELAY_US		400
-/* Grid of the points in time at which merged completions appear, a power of 2, ns. */
+/* Grid of the times at which merged completions appear, ns; a power of 2. */
 #define MDL_MERGE_NS		BIT(19)
-/* RNR NAKs stop a device for one such part of the time. */
+/* RNR NAKs without a reason stop send queues for at most one part in so many of the time. */
 #define MDL_RNR_PART		16
-/* Errors are so much rarer than what does no harm. */
+/* An error is rarer than other kinds by this factor. */
 #define MDL_ERROR_FACTOR	64
 
 const char *const mdl_nasty_names[MDL_NASTY_COUNT] = {
@@ -118,7 +117,7 @@ MODULE_PARM_DESC(seed, "seed of the choices of devices made from now on (default
 /**
  * mdl_random - draw a random number
  * @dev: device
- * @below: number of possible results, not 0
+ * @below: number of possible results; not 0
  *
  * Context: any.
  * Return: a number below @below.
@@ -135,12 +134,12 @@ u32 mdl_random(struct mdl_dev *dev, u32 below)
 }
 
 /**
- * mdl_nasty - decide whether to take an opportunity
+ * mdl_nasty - decide whether to use an opportunity for nasty behaviour
  * @dev: device
- * @kind: kind of nastiness
+ * @kind: kind of nasty behaviour
  *
  * Context: any.
- * Return: whether to do it; the caller counts what it has done.
+ * Return: true if the caller must show the behaviour and count it.
  */
 bool mdl_nasty(struct mdl_dev *dev, enum mdl_nasty kind)
 {
@@ -171,15 +170,16 @@ ktime_t mdl_nasty_cqe(struct mdl_dev *dev)
 }
 
 /**
- * mdl_nasty_rnr - decide whether to send an RNR NAK although there is no reason to
+ * mdl_nasty_rnr - decide whether to send an RNR NAK without a reason
  * @dev: device of the responder
  * @qp: queue pair of the requester
- * @delay_us: for how long it will wait
+ * @delay_us: time for which the NAK stops the requester, us
  *
- * Half of the retries are left for a receiver that truly is not ready.
+ * At most half of the retries are used, but at least one; the others are left for a receiver
+ * that is not ready.
  *
  * Context: the requester's engine.
- * Return: whether to send one.
+ * Return: true if the responder must send an RNR NAK.
  */
 bool mdl_nasty_rnr(struct mdl_dev *dev, const struct mdl_qp *qp, u64 delay_us)
 {
@@ -206,11 +206,11 @@ bool mdl_nasty_rnr(struct mdl_dev *dev, const struct mdl_qp *qp, u64 delay_us)
  * mdl_nasty_error - decide whether a request fails
  * @dev: device of the requester
  * @wqe: work request
- * @status: result, the status of its completion
- * @executed: result, whether the responder executes it nonetheless
+ * @status: output, status of the completion
+ * @executed: output, whether the responder executes the request nevertheless
  *
  * Context: the requester's engine.
- * Return: whether it fails; the caller counts that.
+ * Return: true if the request fails; the caller counts it.
  */
 bool mdl_nasty_error(struct mdl_dev *dev, const struct mdl_swqe *wqe,
 		     enum ib_wc_status *status, bool *executed)
@@ -226,15 +226,15 @@ bool mdl_nasty_error(struct mdl_dev *dev, const struct mdl_swqe *wqe,
 		*status = mdl_random(dev, 2) ? IB_WC_LOC_QP_OP_ERR : IB_WC_MW_BIND_ERR;
 	else
 		*status = statuses[mdl_random(dev, ARRAY_SIZE(statuses))];
-	/* Only the acknowledgments were lost. */
+	/* The responder may have executed the request if only acknowledgments were lost. */
 	*executed = *status == IB_WC_RETRY_EXC_ERR && mdl_random(dev, 2);
 	return true;
 }
 
 /**
- * mdl_nasty_sleep - take long
+ * mdl_nasty_sleep - possibly sleep for some milliseconds
  * @dev: device
- * @kind: kind of nastiness
+ * @kind: kind of nasty behaviour
  *
  * Context: process context, may sleep.
  */
@@ -250,7 +250,7 @@ void mdl_nasty_sleep(struct mdl_dev *dev, enum mdl_nasty kind)
 }
 
 /**
- * mdl_nasty_init - have a device behave as the parameters say
+ * mdl_nasty_init - set the nasty behaviour of a device from the module parameters
  * @dev: device with profile and network device
  *
  * Context: process context.
@@ -261,7 +261,7 @@ void mdl_nasty_init(struct mdl_dev *dev)
 	struct mdl_dice *dice = &dev->dice;
 	u64 seed = READ_ONCE(mdl_seed);
 
-	/* A device on the same network device has the same numbers. */
+	/* Include the name of the network device, so that the devices of a test differ. */
 	seed += (u64)full_name_hash(NULL, name, strlen(name)) << 32;
 	spin_lock_init(&dice->lock);
 	prandom_seed_state(&dice->rnd, seed);

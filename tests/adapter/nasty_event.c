@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Asynchronous events of devices that are nasty.
+ * Asynchronous events of nasty devices.
  *
- * Operation: from time to time a device reports that its GIDs or partition keys have
- * changed or that clients should register again, although nothing has changed, or its
- * port fails and is active again a moment later; what is sent in between is lost and
- * retried. A device with the kind "fatal" fails once, as soon as a queue pair is connected
- * after some of these events: all its queue pairs enter the error state.
+ * Operation: from time to time, a device with the kind "event" reports that its GIDs or
+ * partition keys have changed, or that clients should register again, although nothing has
+ * changed. At other times its port fails for a moment; messages sent during the failure are
+ * lost and retried. A device with the kind "fatal" fails once, after a number of events and as
+ * soon as a queue pair is connected: all its queue pairs enter the error state.
  *
  * Ownership: a device owns its work item.
  *
- * Concurrency: the work item of one device never runs on two processors. It runs only
- * while it has a reference to the registered device.
+ * Concurrency: the work item of a device never runs concurrently with itself. While it runs, it
+ * holds a reference to the registered device.
  *
  * Errors: none.
  */
@@ -19,14 +19,14 @@
 
 #include "model.h"
 
-/* Between two events, ms. */
+/* Time between two events, ms: minimum and random part. */
 #define MDL_EVENT_MIN_MS	50
 #define MDL_EVENT_SPREAD_MS	400
-/* For how long a port fails, ms. */
+/* Duration of a port failure, ms. */
 #define MDL_PORT_DOWN_MS	2
-/* One event in so many is a failure of the port, as a ULP may wait a second after it. */
+/* Rate of port failures, one in so many events: a ULP may wait for a second after a failure. */
 #define MDL_PORT_EVENTS		16
-/* The first event that may be the failure of the whole device. */
+/* Number of the first event that may be the failure of the device. */
 #define MDL_FATAL_EVENT		12
 
 static void mdl_nasty_port(struct mdl_dev *dev, bool down)
@@ -37,7 +37,7 @@ static void mdl_nasty_port(struct mdl_dev *dev, bool down)
 	rtnl_unlock();
 }
 
-/* A device that fails before something is connected would fail unnoticed. */
+/* Test for a connected queue pair: without one, no ULP would notice a failure of the device. */
 static bool mdl_connected(struct mdl_dev *dev)
 {
 	bool connected = false;
@@ -71,11 +71,14 @@ static void mdl_nasty_fatal(struct mdl_dev *dev)
 	mdl_nasty_count(dev, MDL_NASTY_FATAL);
 }
 
-/* Report an event, or the failure of the port; returns ms until the next step. */
+/* Take the next step of the device; returns the time until the following step, ms. */
 static u32 mdl_nasty_next(struct mdl_dev *dev)
 {
 	static const enum ib_event_type events[] = {
-		/* The RDMA core reports the first one to no client, but reads all GIDs. */
+		/*
+		 * The RDMA core handles GID_CHANGE itself: it reads all GIDs and notifies no
+		 * client.
+		 */
 		IB_EVENT_GID_CHANGE, IB_EVENT_PKEY_CHANGE, IB_EVENT_CLIENT_REREGISTER,
 	};
 	struct mdl_dice *dice = &dev->dice;
@@ -109,7 +112,7 @@ static void mdl_nasty_event_work(struct work_struct *work)
 	struct mdl_dev *dev = container_of(to_delayed_work(work), struct mdl_dev, dice.event);
 	u32 ms;
 
-	/* A device that is being removed reports nothing. */
+	/* Stop when the device is being removed. */
 	if (!ib_device_try_get(&dev->ib))
 		return;
 	ms = mdl_nasty_next(dev);
@@ -118,7 +121,7 @@ static void mdl_nasty_event_work(struct work_struct *work)
 }
 
 /**
- * mdl_nasty_events_start - begin to report events
+ * mdl_nasty_events_start - start the asynchronous events of a device
  * @dev: device that is about to be registered
  *
  * Context: process context.
@@ -131,7 +134,7 @@ void mdl_nasty_events_start(struct mdl_dev *dev)
 }
 
 /**
- * mdl_nasty_events_stop - report no further events
+ * mdl_nasty_events_stop - stop the asynchronous events of a device
  * @dev: device that is no longer registered, or never was
  *
  * Context: process context, may sleep.

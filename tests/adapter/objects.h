@@ -2,20 +2,22 @@
 /*
  * Objects of the modelled adapter.
  *
- * Operation: every object embeds the object of the RDMA core as its first member.
+ * Operation: each object embeds the corresponding object of the RDMA core as its first member.
+ * A device is called nasty if it behaves in ways that InfiniBand allows but adapters seldom
+ * show (nasty.c). A device is called timed if its requests take the time of a real adapter
+ * (timing.c).
  *
- * Ownership: the RDMA core frees devices, protection domains, address handles, queue
- * pairs, and completion queues; the model frees regions and mappings.
+ * Ownership: the RDMA core frees devices, protection domains, address handles, queue pairs,
+ * completion queues and shared receive queues. The model frees memory regions and DMA mappings.
  *
- * Concurrency: locks do not nest, with three exceptions. The lock of a vector is taken
- * inside the lock of a completion queue. The locks of regions, mappings and random
- * numbers are taken inside place_lock of a queue pair. The lock of mappings is taken
- * inside those of queues and queue pairs. mdl_devices_lock is taken with
- * bottom halves disabled, all other locks with interrupts disabled, because a ULP may
- * post, poll, map and unmap in any context. Lookups of devices, queue pairs and regions
- * use RCU.
+ * Concurrency: locks nest in three cases only. The lock of a vector is taken inside the lock of
+ * a completion queue. The locks of regions, mappings and random numbers are taken inside
+ * place_lock of a queue pair. The lock of mappings is taken inside the locks of queues and
+ * queue pairs. mdl_devices_lock is taken with bottom halves disabled, all other locks with
+ * interrupts disabled, because a ULP may post, poll, map and unmap in any context. Lookups of
+ * devices, queue pairs and regions use RCU.
  *
- * Errors: the errors of the functions are in model.h.
+ * Errors: see the functions in model.h.
  */
 #ifndef MDL_OBJECTS_H
 #define MDL_OBJECTS_H
@@ -28,17 +30,17 @@
 
 #include "device.h"
 
-/* Data move in pieces of at most one path MTU. */
+/* The engine copies data in packets of at most this many bytes; the path MTU may be smaller. */
 #define MDL_MAX_PACKET		4096
-/* Bytes of a global route header in front of each datagram. */
+/* Bytes of the global route header in front of each received datagram. */
 #define MDL_GRH_SIZE		40
-/* Key of all memory, for local access by work requests of the kernel. */
+/* Local key that covers all memory, for work requests of the kernel. */
 #define MDL_LOCAL_DMA_LKEY	0x100
-/* Number of the queue pair for management datagrams. */
+/* Number of the queue pair for management datagrams (GSI). */
 #define MDL_GSI_QPN		1
-/* Entries of a receive work request in any profile. */
+/* Largest number of scatter/gather entries of a receive work request in any profile. */
 #define MDL_MAX_RECV_SGE	64
-/* Byte that fills what is undefined in a work completion. */
+/* Fills the undefined members of a work completion. */
 #define MDL_UNDEFINED		0x5a
 
 struct mdl_pd {
@@ -49,7 +51,7 @@ struct mdl_pd {
  * struct mdl_av - address vector, copied from an address handle
  * @sgid: source GID
  * @dgid: destination GID
- * @dmac: MAC address of the destination as the ULP resolved it
+ * @dmac: MAC address of the destination, as resolved by the ULP
  * @smac: MAC address of the source
  * @hop_limit: hop limit
  * @tclass: traffic class
@@ -69,7 +71,7 @@ struct mdl_ah {
 };
 
 /**
- * struct mdl_piece - consecutive part of a memory region
+ * struct mdl_piece - consecutive DMA addresses in a memory region
  * @addr: DMA address
  * @len: length, bytes
  */
@@ -82,24 +84,25 @@ struct mdl_piece {
  * struct mdl_mr - memory region
  * @ib: region of the RDMA core
  * @rcu: defers freeing
- * @lock: protects all that follow, except @is_dma, @max and the staged pieces
- * @is_dma: whether it stands for all memory
- * @valid: whether it can be accessed
- * @used: whether it was registered before, with @key the last time
+ * @lock: protects all members below, except @is_dma, @max, @staged_nr and @staged
+ * @is_dma: whether the region covers all memory
+ * @valid: whether the region is registered and may be accessed
+ * @used: whether the region was registered before; @key is then the key of the last
+ *	registration
  * @key: local and remote key; the lowest byte is the variant
- * @access: enum ib_access_flags
- * @iova: first address in the region
- * @length: bytes
- * @nr: number of pieces
- * @active: pieces, used while @valid
- * @max: capacity of @active and @staged
+ * @access: allowed access, enum ib_access_flags
+ * @iova: first address of the region
+ * @length: length of the region, bytes
+ * @nr: number of active pieces
+ * @active: memory of the registered region, valid while @valid is set
+ * @max: capacity of @active and of @staged, pieces
  * @staged_nr: number of staged pieces; the ULP serialises access
- * @staged: pieces that map_mr_sg() left for the next REG_MR
+ * @staged: memory for the next REG_MR, written by map_mr_sg(); the ULP serialises access
  */
 struct mdl_mr {
 	struct ib_mr ib;
 	struct rcu_head rcu;
-	spinlock_t lock;	/* what an engine uses */
+	spinlock_t lock;	/* members that engines use */
 	bool is_dma;
 	bool valid;
 	bool used;
@@ -115,12 +118,14 @@ struct mdl_mr {
 };
 
 /**
- * struct mdl_cqe - work completion in a completion queue
+ * struct mdl_cqe - entry of a completion queue
  * @wc: completion for the ULP
- * @qp: queue pair; entries of a destroyed one are removed
- * @rq: receive queue of which polling frees an entry, NULL for a send completion
- * @sq_index: index of the send queue up to which polling frees the entries
- * @solicited: whether it raises an event for solicited completions
+ * @qp: queue pair; the entries of a destroyed queue pair are removed
+ * @rq: receive queue of the work request, NULL for a send completion
+ * @sq_index: send completion: index of the work request; polling frees the entries of the send
+ *	queue up to this one
+ * @solicited: whether the entry raises an event of a completion queue that is armed for
+ *	solicited events
  */
 struct mdl_cqe {
 	struct ib_wc wc;
@@ -130,7 +135,7 @@ struct mdl_cqe {
 	bool solicited;
 };
 
-/* Completion that is delivered later; delay.c. */
+/* Completion that is not yet visible to the ULP; see delay.c. */
 struct mdl_held {
 	struct list_head entry;
 	ktime_t due;
@@ -142,26 +147,28 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
 /**
  * struct mdl_cq - completion queue
  * @ib: completion queue of the RDMA core
- * @lock: protects the following members up to @broken
- * @ring: entries
+ * @lock: protects the members below up to @broken, except @requested and @owed
+ * @ring: entries; ib.cqe of them
  * @head: index of the next entry to be written, counts up
  * @tail: index of the next entry to be polled, counts up
- * @requested: number of entries that the ULP requested; not protected
- * @owed: number of work requests that may still add an entry; atomic
- * @arm: event that the ULP requested
- * @count: moderation: completions per event
- * @period: moderation: longest delay of an event, us; timed: with the slowdown
- * @pending: completions since the last event
- * @broken: whether it overflowed
+ * @requested: number of entries that the ULP requested; constant
+ * @owed: number of posted work requests that may still add an entry; atomic
+ * @arm: kind of event for which the ULP armed the queue
+ * @count: moderation: number of completions that raise an event at once
+ * @period: moderation: longest delay of an event, us; on a timed device multiplied by the
+ *	slowdown
+ * @pending: number of completions since the last event
+ * @broken: whether the queue has overflowed
  * @timer: moderation timer
  * @vector: completion vector
- * @vector_entry: entry of mdl_vector.cqs
- * @held: struct mdl_held entries by their time; protected by @lock, like @held_free
- * @held_free: unused struct mdl_held entries
- * @held_pool: array of all struct mdl_held
- * @held_timer: expires when the first of @held is due; not if timed
- * @event_due: timed: when it interrupts, U64_MAX if it does not; protected by @lock
- * @event_entry: timed: entry of the list of clock.c
+ * @vector_entry: entry of mdl_vector.cqs; protected by mdl_vector.lock
+ * @held: struct mdl_held entries in the order of their due times; protected by @lock
+ * @held_free: unused struct mdl_held entries; protected by @lock
+ * @held_pool: array of all struct mdl_held entries, NULL if none is ever needed
+ * @held_timer: expires when the first entry of @held is due; unused on a timed device
+ * @event_due: timed device: time of the next interrupt by the clock of clock.c, U64_MAX if
+ *	there is none; protected by @lock
+ * @event_entry: timed device: entry of the list of interrupts in clock.c
  */
 struct mdl_cq {
 	struct ib_cq ib;
@@ -189,9 +196,9 @@ struct mdl_cq {
 
 /**
  * struct mdl_rwqe - receive work request
- * @wr_id: as posted
- * @num_sge: number of entries
- * @sge: entries
+ * @wr_id: identifier, as posted
+ * @num_sge: number of scatter/gather entries
+ * @sge: scatter/gather entries
  */
 struct mdl_rwqe {
 	u64 wr_id;
@@ -200,16 +207,17 @@ struct mdl_rwqe {
 };
 
 /**
- * struct mdl_rq - receive queue of a queue pair, or shared
+ * struct mdl_rq - receive queue, shared or of one queue pair
  * @lock: protects all members but @freed
- * @wqe: ring
- * @sge: entries of the ring
- * @size: capacity
- * @max_sge: entries of one work request
+ * @wqe: ring of work requests
+ * @sge: scatter/gather entries of all work requests in the ring
+ * @size: capacity, work requests
+ * @max_sge: largest number of scatter/gather entries of one work request
  * @head: index of the next request to be posted, counts up
  * @next: index of the next request to be consumed, counts up
- * @freed: number of requests whose completions were polled
- * @limit: shared: event if fewer requests are left, 0 without
+ * @freed: number of requests whose completions were polled; atomic
+ * @limit: shared queue: an event is raised when fewer work requests than this are left; 0 if
+ *	disabled
  */
 struct mdl_rq {
 	spinlock_t lock;	/* ring */
@@ -230,32 +238,34 @@ struct mdl_srq {
 
 /**
  * struct mdl_swqe - send work request
- * @wr_id: as posted
+ * @wr_id: identifier, as posted
  * @opcode: enum ib_wr_opcode
  * @flags: enum ib_send_flags
- * @num_sge: number of entries
- * @length: sum of their lengths, or bytes of inline data
- * @imm: immediate data or key to be invalidated
- * @remote_addr: RDMA: address
+ * @num_sge: number of scatter/gather entries
+ * @length: bytes of the message: the sum of the lengths of @sge, or the bytes of inline data
+ * @imm: immediate data, or the key to be invalidated
+ * @remote_addr: RDMA: remote address
  * @rkey: RDMA: remote key
- * @mr_key: REG_MR: key of the region while it is not registered
+ * @mr_key: REG_MR: key of the region when the request was posted
  * @key: REG_MR: new key
- * @access: REG_MR: access
- * @av: datagram: address
- * @remote_qpn: datagram: queue pair
+ * @access: REG_MR: allowed access, enum ib_access_flags
+ * @av: datagram: address vector
+ * @remote_qpn: datagram: number of the destination queue pair
  * @qkey: datagram: Q_Key
- * @status: result, once @finished
- * @finished: whether it was executed to its end; the engine's, like those up to @again
- * @due: time before which it is not executed, or not executed further
- * @from: READ: offset of the part to be executed next
- * @bytes: READ: length of that part; otherwise the same as @length
- * @missing: READ: bit per part whose data were not placed, 0 if they are moved at once
- * @again: READ: whether its data were placed and it will be executed once more
- * @pages: REG_MR: number of pages
- * @posted: timed: when it was posted
- * @arrives: timed: when its message is complete at the responder
- * @ends: timed: when the requester knows that
- * @sge: entries
+ * @status: result, valid once @finished is set
+ * @finished: whether execution has ended; used by the engine only, like @status and the members
+ *	below up to @again
+ * @due: time before which the engine does not start or continue the execution, 0 if there is
+ *	none
+ * @from: READ: offset of the next part to be executed, bytes
+ * @bytes: READ: length of that part; other requests: same as @length
+ * @missing: READ: bitmap of the parts that are not placed yet, 0 if the READ is not divided
+ * @again: READ: whether the READ was executed once and is due for a second execution
+ * @pages: REG_MR: number of pages, for the timing
+ * @posted: timed device: time of posting
+ * @arrives: timed device: time at which the message is complete at the responder
+ * @ends: timed device: time at which the requester has the acknowledgment or the data
+ * @sge: scatter/gather entries
  * @data: inline data
  */
 struct mdl_swqe {
@@ -301,19 +311,20 @@ struct mdl_swqe {
 
 /**
  * struct mdl_sq - send queue
- * @wqe: ring
- * @sge: entries of the ring
- * @data: inline data of the ring
- * @size: capacity
- * @max_sge: entries of one work request
- * @max_inline: inline data of one work request, bytes
+ * @wqe: ring of work requests
+ * @sge: scatter/gather entries of all work requests in the ring
+ * @data: inline data of all work requests in the ring
+ * @size: capacity, work requests
+ * @max_sge: largest number of scatter/gather entries of one work request
+ * @max_inline: largest inline data of one work request, bytes
  * @head: index of the next request to be posted; protected by mdl_qp.lock
- * @next: index of the next request to be issued; the engine's
- * @done: index of the oldest request without completion; the engine's
- * @freed: index of the oldest request whose entry is in use; written by polling
- *	under the lock of the completion queue
- * @reads: RDMA READs issued and not completed; the engine's
- * @stopped: whether a request failed, so that no further one is issued; the engine's
+ * @next: index of the next request to be issued; used by the engine only
+ * @done: index of the oldest request that has not completed; used by the engine only
+ * @freed: index of the oldest request whose entry is in use; written by polling under the lock
+ *	of the completion queue
+ * @reads: number of RDMA READs that are issued and not completed; used by the engine only
+ * @stopped: whether a request failed, so that no further request is issued; used by the engine
+ *	only
  */
 struct mdl_sq {
 	struct mdl_swqe *wqe;
@@ -334,30 +345,32 @@ struct mdl_sq {
  * struct mdl_qp - queue pair
  * @ib: queue pair of the RDMA core
  * @lock: protects @state, @attr, @av, @waiting, @dying, @serving and mdl_sq.head
- * @refs: references; mdl_qp_put()
- * @gone: completed with the last reference
+ * @refs: number of references; see mdl_qp_put()
+ * @gone: completed when the last reference is dropped
  * @state: state
- * @attr: attributes as modified so far
- * @access_stays: access flags that modify_qp() does not take back
- * @init: attributes of the creation, with the granted capacities
- * @av: path of a connected queue pair
+ * @attr: current attributes, as set by modify_qp()
+ * @access_stays: access flags that modify_qp() cannot clear
+ * @init: attributes at creation, with the granted capacities
+ * @av: address vector of the connection
  * @sq: send queue
- * @rq: receive queue, unused with a shared one
- * @timer: RNR and retry timer
- * @due_timer: has the engine go on with requests that are due later
- * @cqe_due: times of the last completions of send and receive queue; protected by the
- *	locks of their completion queues
- * @pace: timed: how far the send queue is, otherwise NULL; the engine's
+ * @rq: receive queue, unused if the queue pair has a shared one
+ * @timer: timer of RNR delays and retries
+ * @due_timer: wakes the engine when a request of the send queue is due
+ * @cqe_due: due times of the last completions of the send queue (0) and of the receive queue
+ *	(1); protected by the locks of their completion queues
+ * @pace: timed device: progress of the send queue, otherwise NULL; used by the engine only
  * @place_lock: protects @places and @place_bytes
- * @places: deferred WRITEs of the peer, in their order
- * @place_bytes: bytes of them
- * @retries: retries of the current request without an answer; the engine's
- * @rnr_retries: retries of the current request by a receiver not ready; the engine's
- * @waiting: whether @timer holds the send queue
- * @dying: whether it is being destroyed
- * @serving: whether the peer's engine executes a request on it
- * @last_wqe: whether the event of the last receive request was delivered
- * @established: whether the first message in state RTR was reported
+ * @places: deferred WRITEs of the peer, in the order of their arrival
+ * @place_bytes: sum of the lengths of @places, bytes
+ * @retries: number of retries of the current request after a missing answer; used by the engine
+ *	only
+ * @rnr_retries: number of retries of the current request after an RNR NAK; used by the engine
+ *	only
+ * @waiting: whether the send queue is stopped until @timer expires
+ * @dying: whether the queue pair is being destroyed
+ * @serving: whether the engine of the peer's device executes a request on this queue pair
+ * @last_wqe: whether IB_EVENT_QP_LAST_WQE_REACHED was raised
+ * @established: whether IB_EVENT_COMM_EST was raised
  * @active: whether it is in mdl_engine.active; protected by mdl_engine.lock
  * @engine_entry: entry of mdl_engine.active
  */
@@ -392,16 +405,17 @@ struct mdl_qp {
 };
 
 /**
- * struct mdl_mem - position in memory that a work request names
- * @dev: device whose memory it is
- * @qp: queue pair whose protection domain is used
- * @by: queue pair of the work request, for reports
- * @wr_id: work request, for reports
- * @sge: entries; one with remote address and key for remote memory
- * @num_sge: number of entries left
- * @offset: bytes of the first entry that are behind
- * @access: 0 to read, IB_ACCESS_LOCAL_WRITE to write, or a remote access
- * @data: inline data instead of entries
+ * struct mdl_mem - position in the memory that a work request names
+ * @dev: device that accesses the memory
+ * @qp: queue pair whose protection domain is checked
+ * @by: queue pair of the work request, for violation reports
+ * @wr_id: identifier of the work request, for violation reports
+ * @sge: current scatter/gather entry; for remote memory, an entry made of the remote address
+ *	and key
+ * @num_sge: number of entries from @sge on
+ * @offset: offset of the position in the current entry, or in @data; bytes
+ * @access: 0 for a local read, IB_ACCESS_LOCAL_WRITE for a local write, or a remote access flag
+ * @data: inline data that replace the entries, or NULL
  */
 struct mdl_mem {
 	struct mdl_dev *dev;
@@ -416,8 +430,8 @@ struct mdl_mem {
 };
 
 /*
- * Status inside the engine: the receiver was not ready, or did not answer. The values
- * are those of reliable datagrams, which do not exist here.
+ * Status codes that only the engine uses: receiver not ready, and no answer. InfiniBand defines
+ * these values for reliable datagrams, which the model does not implement.
  */
 #define MDL_STATUS_RNR		IB_WC_INV_EEC_STATE_ERR
 #define MDL_STATUS_NO_ANSWER	IB_WC_INV_EECN_ERR

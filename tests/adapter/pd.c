@@ -2,12 +2,12 @@
 /*
  * Protection domains and address handles.
  *
- * Operation: a protection domain is only compared by its address. An address handle
- * keeps a copy of the address vector, which a datagram takes along.
+ * Operation: a protection domain only serves for comparison by its address. An address handle
+ * holds an address vector, which posting copies into a datagram work request.
  *
  * Ownership: the RDMA core allocates and frees both.
  *
- * Concurrency: both are constant once created.
+ * Concurrency: both are constant after their creation.
  *
  * Errors: -EOPNOTSUPP for user space.
  */
@@ -19,7 +19,7 @@
 /**
  * mdl_alloc_pd - create a protection domain
  * @ibpd: protection domain
- * @udata: NULL for the kernel
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -36,7 +36,7 @@ int mdl_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 /**
  * mdl_dealloc_pd - destroy a protection domain
  * @ibpd: protection domain
- * @udata: NULL for the kernel
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -48,9 +48,9 @@ int mdl_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 }
 
 /**
- * mdl_av_set - make an address vector
- * @av: result
- * @attr: attributes with a source GID that the RDMA core has resolved
+ * mdl_av_set - fill in an address vector
+ * @av: output
+ * @attr: address attributes, whose source GID the RDMA core has resolved
  *
  * Context: any.
  */
@@ -78,7 +78,7 @@ void mdl_av_set(struct mdl_av *av, const struct rdma_ah_attr *attr)
  * mdl_create_ah - create an address handle
  * @ibah: address handle
  * @init: attributes
- * @udata: NULL for the kernel
+ * @udata: NULL for kernel users
  *
  * Context: any, atomic unless RDMA_CREATE_AH_SLEEPABLE is set.
  * Return: 0 or -EOPNOTSUPP.

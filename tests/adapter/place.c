@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deferred WRITEs: data that have arrived at the responder but are not in memory.
+ * Deferred WRITEs: their data have arrived at the responder but are not in memory.
  *
- * Operation: the acknowledgment of an RDMA WRITE says that the responder has received
- * it. Its data must be in memory only before the next message of the queue pair is
- * delivered, before an RDMA READ of the queue pair is executed, and before the region
- * ends. Until then a responder that is nasty keeps them, and places them in pieces and
- * in any order; only WRITEs that overlap keep their order. When the connection ends,
- * data that nothing has ordered are placed or dropped.
+ * Operation: the acknowledgment of an RDMA WRITE only says that the responder has received it.
+ * The data must be in memory before the next message of the queue pair is delivered, before an
+ * RDMA READ of the queue pair is executed, and before the region is invalidated or destroyed.
+ * Until then a nasty responder keeps the data. The responder then places them in pieces and in
+ * any order; only overlapping WRITEs keep their order. When the connection ends, each remaining
+ * WRITE is placed or dropped.
  *
- * Ownership: the responder's queue pair owns what is deferred, and copies of the data.
+ * Ownership: the responder's queue pair owns the deferred WRITEs and copies of their data.
  *
- * Concurrency: place_lock is held while data are placed. Once mdl_place_all() or
+ * Concurrency: place_lock is held while data are placed. After mdl_place_all() or
  * mdl_place_end() has returned, no earlier WRITE is placed.
  *
- * Errors: memory that is no longer registered is left alone; memory that is registered
- * and no longer mapped is reported as a violation.
+ * Errors: a WRITE to memory that is no longer registered is dropped. Memory that is registered
+ * but no longer mapped is reported as a violation.
  */
 #include <linux/slab.h>
 
 #include "model.h"
 
-/* What one WRITE may have, and what one queue pair defers, bytes. */
+/* Longest WRITE that is deferred, and limit for all deferred WRITEs of a queue pair, bytes. */
 #define MDL_PLACE_MAX		SZ_64K
 #define MDL_PLACE_LIMIT		SZ_256K
-/* Pieces of one WRITE. */
+/* Number of pieces in which a WRITE is placed; a power of 2. */
 #define MDL_PLACE_PIECES	8
 
 struct mdl_place {
@@ -42,12 +42,12 @@ static struct mdl_dev *mdl_place_dev(const struct mdl_qp *qp)
 }
 
 /**
- * mdl_place_alloc - decide whether a WRITE is deferred, and prepare that
+ * mdl_place_alloc - decide whether to defer a WRITE, and allocate it
  * @qp: responder
- * @wqe: work request, of the peer
+ * @wqe: work request of the peer
  *
  * Context: the peer's engine.
- * Return: memory for its data, or NULL if it is executed at once.
+ * Return: deferred WRITE without its data, or NULL if the WRITE must be executed at once.
  */
 struct mdl_place *mdl_place_alloc(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 {
@@ -71,7 +71,7 @@ struct mdl_place *mdl_place_alloc(struct mdl_qp *qp, const struct mdl_swqe *wqe)
  * @place: deferred WRITE
  *
  * Context: any.
- * Return: the memory.
+ * Return: memory of the length of the WRITE.
  */
 void *mdl_place_data(struct mdl_place *place)
 {
@@ -79,7 +79,7 @@ void *mdl_place_data(struct mdl_place *place)
 }
 
 /**
- * mdl_place_free - forget a deferred WRITE that was not added
+ * mdl_place_free - free a deferred WRITE that was not added
  * @place: deferred WRITE
  *
  * Context: any.
@@ -98,18 +98,18 @@ static void mdl_place_remove(struct mdl_qp *qp, struct mdl_place *place)
 	kfree(place);
 }
 
-/* Every second, third, ... piece, until all were placed. */
+/* Place all pieces of a WRITE, in steps of @step from piece @first. */
 static void mdl_place_write(struct mdl_qp *qp, struct mdl_place *place)
 {
 	struct ib_sge sge = { place->addr, place->len, place->key };
 	u32 piece = DIV_ROUND_UP(place->len, MDL_PLACE_PIECES), from, len, i;
 	struct mdl_dev *dev = mdl_place_dev(qp);
 	u32 first = mdl_random(dev, MDL_PLACE_PIECES);
-	/* Odd, so that all pieces are met. */
+	/* An odd step reaches all pieces. */
 	u32 step = 1 + 2 * mdl_random(dev, MDL_PLACE_PIECES / 2);
 
 	lockdep_assert_held(&qp->place_lock);
-	/* It was registered when the WRITE arrived. */
+	/* The region may have ended since the WRITE arrived. */
 	if (mdl_mr_check(dev, qp->ib.pd, place->key, place->addr, place->len,
 			 IB_ACCESS_REMOTE_WRITE))
 		return;
@@ -157,9 +157,9 @@ static void mdl_place_flush(struct mdl_qp *qp)
 }
 
 /**
- * mdl_place_before - place the deferred WRITEs that a WRITE would overwrite
+ * mdl_place_before - place the deferred WRITEs that overlap a new WRITE
  * @qp: responder
- * @wqe: work request of the peer, about to be executed or deferred
+ * @wqe: work request of the peer, not yet executed or deferred
  *
  * Context: the peer's engine.
  */
@@ -183,7 +183,7 @@ void mdl_place_before(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 
 /**
  * mdl_place_add - defer a WRITE
- * @qp: responder, which serves the peer
+ * @qp: responder; mdl_qp_serve() was called
  * @place: deferred WRITE with its data
  *
  * Context: the peer's engine.
@@ -220,8 +220,8 @@ void mdl_place_all(struct mdl_qp *qp)
 }
 
 /**
- * mdl_place_end - place or drop the deferred WRITEs of a connection that has ended
- * @qp: responder, which does not serve the peer
+ * mdl_place_end - place or drop the deferred WRITEs of a connection that ended
+ * @qp: responder, which serves no request
  *
  * Context: any.
  */
@@ -244,7 +244,7 @@ void mdl_place_end(struct mdl_qp *qp)
 }
 
 /**
- * mdl_place_key - place all deferred WRITEs to a region that is about to end
+ * mdl_place_key - place all deferred WRITEs to a region before it ends
  * @dev: device
  * @key: key of the region
  *

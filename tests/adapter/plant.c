@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Planted violations: a ULP that does what an adapter does not allow.
+ * Test cases that violate the rules of an adapter on purpose.
  *
- * Operation: loading the module with "what=NAME" connects two queue pairs of the
- * devices mdl0 and mdl1, commits the violation NAME, and frees all objects. A test
- * then looks for the report of the model. Other names are those of plant_nasty.c.
+ * Operation: loading the module with "what=NAME" opens two connections between the devices on
+ * the network devices d0 and d1, runs the case NAME, and frees all objects. Most cases commit
+ * one violation, and the test then looks for the report of the model. plant_nasty.c has the
+ * cases that are not in the table below.
  *
- * Ownership: an end owns its objects; everything is released before init returns.
+ * Ownership: an end owns its objects; all are released before init returns.
  *
  * Concurrency: init only.
  *
@@ -24,7 +25,7 @@ MODULE_PARM_DESC(what, "violation to be committed, or nastiness to be looked for
 
 static struct mdl_plant mdl_ends[2];
 
-/* Send from memory whose mapping has ended. */
+/* Send from memory that is no longer mapped. */
 static int mdl_plant_unmapped(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	u64 addr = end->addr;
@@ -35,7 +36,7 @@ static int mdl_plant_unmapped(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret ?: mdl_plant_send(end, addr, 64, 1) ?: mdl_plant_wait(end, 1);
 }
 
-/* Receive into memory that is mapped for reading by the device. */
+/* Receive into memory that the device may only read. */
 static int mdl_plant_direction(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	u64 addr = ib_dma_map_page(peer->dev, peer->page, 0, PAGE_SIZE, DMA_TO_DEVICE);
@@ -49,7 +50,7 @@ static int mdl_plant_direction(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret;
 }
 
-/* Work requests that nothing receives keep their places: one more than were granted. */
+/* Nothing polls the completions, so all entries stay in use: one more post must fail. */
 static int mdl_plant_sends(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int i, ret;
@@ -74,7 +75,7 @@ static int mdl_plant_recvs(struct mdl_plant *end, struct mdl_plant *peer)
 	return mdl_plant_recv(peer, peer->addr, 1) == -ENOMEM ? 0 : -EIO;
 }
 
-/* More completions than the completion queue has entries; it is not polled. */
+/* Cause more completions than the completion queue has entries; nothing polls it. */
 static int mdl_plant_cq(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int i, ret = 0;
@@ -87,7 +88,7 @@ static int mdl_plant_cq(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret;
 }
 
-/* Two work requests for one entry, though their completions come one after the other. */
+/* Post two work requests to a completion queue of one entry. Only one completes: no overflow. */
 static int mdl_plant_cq_posted(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_recv(end, end->addr, 1);
@@ -106,7 +107,7 @@ static int mdl_plant_recv_sges(struct mdl_plant *end, struct mdl_plant *peer)
 	return mdl_plant_recv(peer, peer->addr, PLANT_SGE + 1) == -EINVAL ? 0 : -EIO;
 }
 
-/* The request must fail as a remote access error. */
+/* Post an RDMA request, which must fail with a remote access error. */
 static int mdl_plant_remote(struct mdl_plant *end, enum ib_wr_opcode opcode, u64 addr,
 			    u32 rkey, u32 len)
 {
@@ -142,7 +143,7 @@ static int mdl_plant_access(struct mdl_plant *end, struct mdl_plant *peer)
 	       mdl_plant_remote(end, IB_WR_RDMA_READ, peer->mr->iova, peer->mr->rkey, 64);
 }
 
-/* A region that the peer can write must be writable locally. */
+/* Register a region that the peer may write but the local device may not. */
 static int mdl_plant_reg_access(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_register_key(peer, ib_inc_rkey(peer->mr->rkey),
@@ -151,7 +152,7 @@ static int mdl_plant_reg_access(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret == -EIO && peer->status == IB_WC_MW_BIND_ERR ? 0 : -EIO;
 }
 
-/* Two registrations with the same key. */
+/* Register twice with the same key. */
 static int mdl_plant_reg_key(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_register(peer, IB_ACCESS_REMOTE_WRITE) ?: mdl_plant_invalidate(peer);
@@ -163,14 +164,14 @@ static int mdl_plant_reg_key(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret == -EIO && peer->status == IB_WC_MW_BIND_ERR ? 0 : -EIO;
 }
 
-/* The peer reports the access by an unknown key as an event. */
+/* Cause an event at the peer, whose handler returns with interrupts enabled. */
 static int mdl_plant_event(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	peer->enables = true;
 	return mdl_plant_rkey(end, peer);
 }
 
-/* The message has arrived, but the sender has not polled its completion. */
+/* Unmap after the message has arrived, but before the sender polls its completion. */
 static int mdl_plant_early_unmap(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_recv(peer, peer->addr, 1) ?:
@@ -198,7 +199,7 @@ static int mdl_plant_unmap(struct mdl_plant *end, struct mdl_plant *peer)
 	return 0;
 }
 
-/* A list that became shorter must be unmapped with its number of entries, not of segments. */
+/* Unmap a list, whose entries were joined, with the number of segments instead of entries. */
 static int mdl_plant_unmap_count(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	struct scatterlist sg[2];
@@ -220,7 +221,7 @@ static int mdl_plant_unmap_count(struct mdl_plant *end, struct mdl_plant *peer)
 	return -EIO;
 }
 
-/* The model reports what is left when the device is removed. */
+/* Leave a mapping behind: the model reports it when the device is removed. */
 static int mdl_plant_leak(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	u64 addr = ib_dma_map_page(end->dev, ZERO_PAGE(0), 0, PAGE_SIZE, DMA_TO_DEVICE);
@@ -228,7 +229,7 @@ static int mdl_plant_leak(struct mdl_plant *end, struct mdl_plant *peer)
 	return ib_dma_mapping_error(end->dev, addr) ? -ENOMEM : 0;
 }
 
-/* Nothing wrong: a message arrives, which the other cases rely on. */
+/* No violation: a message arrives. The other cases rely on that. */
 static int mdl_plant_nothing(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_recv(peer, peer->addr, 1) ?:
@@ -238,7 +239,7 @@ static int mdl_plant_nothing(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret ?: end->status || peer->status ? -EIO : 0;
 }
 
-/* Nothing wrong: what was received reaches memory when it is synchronised, not before. */
+/* No violation: received data reach memory when it is synchronised, not before. */
 static int mdl_plant_sync(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	u8 *virt = page_address(end->page);
@@ -255,7 +256,7 @@ static int mdl_plant_sync(struct mdl_plant *end, struct mdl_plant *peer)
 	return READ_ONCE(*virt) == 0x5a ? 0 : -EIO;
 }
 
-/* Nothing wrong: a completion without success has no length, nor has that of a SEND. */
+/* No violation: the length in the completion of a SEND or of a flushed request is undefined. */
 static int mdl_plant_undefined(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -270,7 +271,7 @@ static int mdl_plant_undefined(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret ?: peer->status == IB_WC_WR_FLUSH_ERR && peer->byte_len > PAGE_SIZE ? 0 : -EIO;
 }
 
-/* Not a violation, but counted: a message that nothing receives. */
+/* No violation, but counted: a message that finds no receive work request. */
 static int mdl_plant_unreceived(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_send(end, end->addr, 64, 1) ?: mdl_plant_wait(end, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One end of the connections of planted violations.
+ * Ends of the connections that test cases of the modelled adapter use.
  *
- * Operation: plant_end.c has the functions, plant.c and plant_nasty.c use them.
+ * Operation: plant_end.c implements the functions; plant.c and plant_nasty.c call them.
  * Ownership, concurrency: see plant_end.c.
  * Errors: errno.
  */
@@ -16,22 +16,22 @@
 #define PLANT_CQE	64
 
 /**
- * struct mdl_plant - one end of the connection
+ * struct mdl_plant - one end of the connections
  * @dev: device
  * @pd: protection domain
- * @cq: completion queue of both work queues, polled directly
+ * @cq: completion queue of both queue pairs, polled directly
  * @qp: queue pair
- * @second: another one, connected to the @second of the peer
- * @send_wrs: granted capacity of its send queue
+ * @second: another queue pair, connected to @second of the peer
+ * @send_wrs: granted number of work requests of the send queue of @qp
  * @mr: region for fast registration
- * @page: memory
- * @addr: its address, mapped in both directions
+ * @page: memory that the test cases transfer
+ * @addr: DMA address of @page, mapped in both directions, 0 if not mapped
  * @status: status of the last completion
- * @first: queue pair of the first completion since the last wait
- * @byte_len: length in the last completion
- * @enables: whether its handler of events enables interrupts, as one that sleeps does
- * @done: number of completions since the last wait
- * @cqe: completion function of all work requests
+ * @byte_len: byte_len of the last completion
+ * @enables: whether the event handler enables interrupts, as a handler that sleeps does
+ * @first: queue pair of the first completion since the last mdl_plant_wait()
+ * @done: number of completions since the last mdl_plant_wait()
+ * @cqe: completion entry of all work requests
  */
 struct mdl_plant {
 	struct ib_device *dev;

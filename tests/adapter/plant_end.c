@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One end of the connections of planted violations: set-up, posting, waiting.
+ * Ends of the connections that the test cases use: setup, posting, waiting.
  *
- * Operation: an end has two queue pairs, which share a completion queue that is polled
- * directly, a page, and a region for it.
+ * Operation: an end has a page, a memory region for it, and two queue pairs. Both queue pairs
+ * use one completion queue, which is polled directly.
  *
- * Ownership: an end owns its objects; mdl_plant_close() frees what there is.
+ * Ownership: an end owns its objects; mdl_plant_close() frees those that exist.
  *
  * Concurrency: one thread.
  *
@@ -37,7 +37,7 @@ static void mdl_plant_event(struct ib_event *event, void *context)
 }
 
 /**
- * mdl_plant_wait - poll until completions were seen since the call before
+ * mdl_plant_wait - poll until a number of completions has arrived since the previous call
  * @end: end
  * @n: number of completions
  *
@@ -58,7 +58,7 @@ int mdl_plant_wait(struct mdl_plant *end, u32 n)
 	return 0;
 }
 
-/* The adapter of a network device, or NULL. */
+/* Find the RDMA device of a network device. */
 static struct ib_device *mdl_plant_device(const char *netdev)
 {
 	struct net_device *ndev = dev_get_by_name(&init_net, netdev);
@@ -72,13 +72,13 @@ static struct ib_device *mdl_plant_device(const char *netdev)
 }
 
 /**
- * mdl_plant_open - create all objects of an end
+ * mdl_plant_open - create the objects of an end
  * @end: end
- * @netdev: name of the network device of the adapter
- * @cqe: entries of the completion queue
+ * @netdev: name of the network device under the RDMA device
+ * @cqe: number of entries of the completion queue
  *
  * Context: process context, may sleep.
- * Return: 0 or errno; the caller closes the end in both cases.
+ * Return: 0 or errno; the caller must call mdl_plant_close() in both cases.
  */
 int mdl_plant_open(struct mdl_plant *end, const char *netdev, u32 cqe)
 {
@@ -127,7 +127,7 @@ int mdl_plant_open(struct mdl_plant *end, const char *netdev, u32 cqe)
 }
 
 /**
- * mdl_plant_close - destroy what an end has
+ * mdl_plant_close - destroy the objects of an end
  * @end: end
  *
  * Context: process context, may sleep.
@@ -152,7 +152,7 @@ void mdl_plant_close(struct mdl_plant *end)
 		ib_device_put(end->dev);
 }
 
-/* The index of the GID that stands for an IPv4 address. */
+/* Find the GID of an IPv4 address; returns its index. */
 static int mdl_plant_gid(struct ib_device *dev, union ib_gid *gid)
 {
 	const struct ib_gid_attr *attr;
@@ -229,9 +229,9 @@ int mdl_plant_connect(struct mdl_plant *end, struct mdl_plant *peer)
 /**
  * mdl_plant_send - post a SEND
  * @end: end
- * @addr: address of the data
+ * @addr: DMA address of the data
  * @len: bytes
- * @num_sge: number of entries; the first one has the data
+ * @num_sge: number of scatter/gather entries; only the first one has data
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -255,8 +255,8 @@ int mdl_plant_send(struct mdl_plant *end, u64 addr, u32 len, int num_sge)
 /**
  * mdl_plant_recv - post a receive work request
  * @end: end
- * @addr: address of a page
- * @num_sge: number of entries; the first one has the page
+ * @addr: DMA address of a page
+ * @num_sge: number of scatter/gather entries; only the first one has memory
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -273,11 +273,11 @@ int mdl_plant_recv(struct mdl_plant *end, u64 addr, int num_sge)
 }
 
 /**
- * mdl_plant_rdma - post an RDMA READ or WRITE with the page of an end
+ * mdl_plant_rdma - post an RDMA READ or WRITE between the pages of both ends
  * @end: end
- * @opcode: operation
- * @remote: address in the region of the peer
- * @rkey: key of the region
+ * @opcode: IB_WR_RDMA_READ or IB_WR_RDMA_WRITE
+ * @remote: address in the memory region of the peer
+ * @rkey: remote key of the region
  * @len: bytes
  *
  * Context: process context, may sleep.
@@ -302,10 +302,10 @@ int mdl_plant_rdma(struct mdl_plant *end, enum ib_wr_opcode opcode, u64 remote,
 }
 
 /**
- * mdl_plant_register_key - register the page by a key, and wait for that
+ * mdl_plant_register_key - register the page of an end with a key, and wait for the completion
  * @end: end
- * @key: key
- * @access: access
+ * @key: key whose lowest byte becomes the variant of the new key
+ * @access: allowed access, enum ib_access_flags
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -332,9 +332,10 @@ int mdl_plant_register_key(struct mdl_plant *end, u32 key, int access)
 }
 
 /**
- * mdl_plant_register - register the page by the next key, and wait for that
+ * mdl_plant_register - register the page of an end with the next key, and wait for the
+ *   completion
  * @end: end
- * @access: remote access
+ * @access: remote access, added to IB_ACCESS_LOCAL_WRITE
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -346,7 +347,7 @@ int mdl_plant_register(struct mdl_plant *end, int access)
 }
 
 /**
- * mdl_plant_invalidate - invalidate what mdl_plant_register() registered, and wait for that
+ * mdl_plant_invalidate - invalidate the region of an end, and wait for the completion
  * @end: end
  *
  * Context: process context, may sleep.

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A ULP that looks for nastiness of the modelled adapter.
+ * Test cases that look for the nasty behaviour of the modelled adapter.
  *
- * Operation: a case is a round that is repeated; it says whether the behaviour was seen.
- * With "seen=Y" the module loads if it was seen in one of MDL_ROUNDS rounds, with
- * "seen=N" if it was seen in none. In each round the case also checks what must hold
- * with and without the behaviour: for instance, data are in memory when the completion
- * is there that announces them.
+ * Operation: a case is a round that is repeated until it has seen the behaviour, at most
+ * MDL_ROUNDS times. With "seen=Y" the module loads if a round saw the behaviour, with "seen=N"
+ * if no round did. Each round also checks the guarantees that hold in both cases. For instance,
+ * data are in memory before the completion that announces them.
  *
  * Ownership: see plant.c.
  *
- * Concurrency: init only; events come on the workqueue of the model.
+ * Concurrency: init only; the model delivers events on its workqueue.
  *
- * Errors: -EIO and a message if the model breaks a rule or does not show what it should.
+ * Errors: -EIO and a log line if the model breaks a guarantee or does not show the behaviour.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -23,7 +22,7 @@
 
 #define MDL_ROUNDS	100
 #define MDL_HALF	(PAGE_SIZE / 2)
-/* Marks of a page: before, and what it is changed to. */
+/* Contents of a page before and after its change. */
 #define MDL_OLD		0x11
 #define MDL_NEW		0x22
 
@@ -48,7 +47,7 @@ static void mdl_fill(struct mdl_plant *end, u8 mark)
 	ib_dma_sync_single_for_device(end->dev, end->addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
 }
 
-/* The page as the device left it. */
+/* Return the page with the data that the device wrote. */
 static u8 *mdl_look(struct mdl_plant *end)
 {
 	ib_dma_sync_single_for_cpu(end->dev, end->addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
@@ -79,7 +78,7 @@ static int mdl_expect(struct mdl_plant *end, struct ib_qp *qp)
 	return ib_post_recv(qp, &wr, NULL);
 }
 
-/* Wait for completions that must be successful. */
+/* Wait for completions and require success. */
 static int mdl_finish(struct mdl_plant *end, u32 n)
 {
 	int ret = mdl_plant_wait(end, n);
@@ -90,8 +89,8 @@ static int mdl_finish(struct mdl_plant *end, u32 n)
 }
 
 /*
- * The peer changes what is being read when a message arrives that was sent behind the
- * RDMA READ. Only the send fence keeps it from being seen.
+ * Send a message behind an RDMA READ. The peer changes the read memory when the message
+ * arrives; only the send fence keeps the READ from returning the changed data.
  */
 static int mdl_round_change(struct mdl_plant *end, struct mdl_plant *peer, int flags, bool *saw)
 {
@@ -142,7 +141,7 @@ static int mdl_round_fenced(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return mdl_round_change(end, peer, IB_SEND_FENCE, saw);
 }
 
-/* Data of two READs: the end of one before its beginning, the second before the first. */
+/* Look for data of two READs out of order: within the first one, and across both. */
 static int mdl_round_pieces(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	struct ib_sge sges[2] = {
@@ -171,7 +170,10 @@ static int mdl_round_pieces(struct mdl_plant *end, struct mdl_plant *peer, bool 
 		return ret;
 	until = jiffies + 2 * HZ;
 	while (end->done < 2 && time_before(jiffies, until)) {
-		/* The later byte first: one that comes in between makes nothing look so. */
+		/*
+		 * Read the later byte first: if it has arrived and the earlier byte has not,
+		 * their order is reversed.
+		 */
 		data = mdl_look(end);
 		if (READ_ONCE(data[MDL_HALF - 1])) {
 			rmb(); /* order of the reads */
@@ -190,7 +192,10 @@ static int mdl_round_pieces(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return mdl_finish(end, 2);
 }
 
-/* A WRITE that has completed is seen by the peer only with the next message, or a READ. */
+/*
+ * A completed WRITE is sure to be in memory only after the next message or READ; test both in
+ * turn.
+ */
 static int mdl_round_defer(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	static bool by_read;
@@ -219,7 +224,7 @@ static int mdl_round_defer(struct mdl_plant *end, struct mdl_plant *peer, bool *
 	return ret;
 }
 
-/* The connection ends behind a WRITE, and its memory is unmapped. Once. */
+/* End the connection after a WRITE, and unmap its memory. Single round. */
 static int mdl_round_drop(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -242,7 +247,7 @@ static int mdl_round_drop(struct mdl_plant *end, struct mdl_plant *peer, bool *s
 	return *saw ? 0 : mdl_broken("the last WRITE was not deferred");
 }
 
-/* The completion of the second queue pair comes first. */
+/* The second queue pair completes before the first one. */
 static int mdl_round_swap(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret = mdl_expect(peer, peer->qp) ?: mdl_expect(peer, peer->second) ?:
@@ -253,7 +258,7 @@ static int mdl_round_swap(struct mdl_plant *end, struct mdl_plant *peer, bool *s
 	return ret;
 }
 
-/* The sender knows that a message was received before the receiver does. */
+/* The completion of the sender becomes pollable before that of the receiver. */
 static int mdl_round_sender_first(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret = mdl_expect(peer, peer->qp) ?: mdl_message(end, end->qp, 0) ?:
@@ -265,7 +270,7 @@ static int mdl_round_sender_first(struct mdl_plant *end, struct mdl_plant *peer,
 	return mdl_finish(peer, 1);
 }
 
-/* Completions of messages that were sent one after the other appear at once. */
+/* The completions of messages that were sent one after the other appear together. */
 static int mdl_round_merge(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	ktime_t until;
@@ -288,7 +293,7 @@ static int mdl_round_merge(struct mdl_plant *end, struct mdl_plant *peer, bool *
 	return ret ?: mdl_finish(end, PLANT_WRS) ?: mdl_finish(peer, PLANT_WRS);
 }
 
-/* A message arrives whatever the receiver's adapter answers at first. */
+/* A message arrives even if the receiver first answers with RNR NAKs. */
 static int mdl_round_message(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	*saw = true;
@@ -317,7 +322,7 @@ static int mdl_round_modify(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return ret;
 }
 
-/* A request fails, and what is behind it is flushed. Once. */
+/* A request fails, and the requests behind it are flushed. Single round. */
 static int mdl_round_error(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret, i;
@@ -345,9 +350,9 @@ static int mdl_round_error(struct mdl_plant *end, struct mdl_plant *peer, bool *
 }
 
 /**
- * struct mdl_listener - asynchronous events of a device
+ * struct mdl_listener - listener for asynchronous events of a device
  * @handler: handler of the RDMA core
- * @types: bit per enum ib_event_type that was reported
+ * @types: bitmap of the reported enum ib_event_type
  */
 struct mdl_listener {
 	struct ib_event_handler handler;
@@ -359,7 +364,7 @@ static void mdl_listen(struct ib_event_handler *handler, struct ib_event *event)
 	set_bit(event->event, &container_of(handler, struct mdl_listener, handler)->types);
 }
 
-/* Wait up to 10 s for all of @types. */
+/* Wait up to 10 s until all events in the bitmap @types were reported. */
 static bool mdl_heard(struct mdl_plant *end, unsigned long types)
 {
 	unsigned long until = jiffies + 10 * HZ;
@@ -373,7 +378,7 @@ static bool mdl_heard(struct mdl_plant *end, unsigned long types)
 	return (listener.types & types) == types;
 }
 
-/* Once. */
+/* Single round. */
 static int mdl_round_events(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	*saw = mdl_heard(end, BIT(IB_EVENT_PORT_ERR) | BIT(IB_EVENT_PORT_ACTIVE) |
@@ -381,7 +386,7 @@ static int mdl_round_events(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return *saw ? mdl_round_message(end, peer, saw) : -EIO;
 }
 
-/* Once. */
+/* Single round. */
 static int mdl_round_fatal(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret = mdl_expect(end, end->qp);
@@ -416,13 +421,13 @@ static const struct {
 };
 
 /**
- * mdl_plant_nasty - look for nastiness
+ * mdl_plant_nasty - run a case that looks for nasty behaviour
  * @name: name of the case
- * @end: one end
+ * @end: end that runs the case
  * @peer: the other end
  *
  * Context: process context, may sleep.
- * Return: 0 if it was seen, or was not, as the parameter "seen" demands; or errno.
+ * Return: 0 if the result matches the parameter "seen", otherwise errno.
  */
 int mdl_plant_nasty(const char *name, struct mdl_plant *end, struct mdl_plant *peer)
 {

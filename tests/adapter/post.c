@@ -2,15 +2,15 @@
 /*
  * Posting: from work requests of the ULP to entries of the queues.
  *
- * Operation: every work request is checked against the type and the capacities of the
- * queue pair and copied. One post call is one doorbell.
+ * Operation: each work request is checked against the type and the capacities of the queue
+ * pair, and copied. Each post call stands for one doorbell.
  *
- * Ownership: the work requests stay the caller's; inline data are copied.
+ * Ownership: the caller keeps the work requests; inline data are copied.
  *
- * Concurrency: the lock of the queue pair.
+ * Concurrency: the lock of the queue pair protects the head of the send queue.
  *
- * Errors: what an adapter does not allow is reported as a violation and refused with
- * errno. A wrong state is refused without a report.
+ * Errors: a work request that an adapter does not allow is a violation and fails with errno. A
+ * post in a wrong state fails without a report.
  */
 #include "model.h"
 
@@ -36,7 +36,7 @@ static bool mdl_post_opcode_ok(const struct mdl_dev *dev, const struct mdl_qp *q
 	}
 }
 
-/* What is wrong with a work request regardless of the state of the queue. */
+/* Describe the error in a work request that does not depend on the state of the queue. */
 static const char *mdl_post_check(const struct mdl_dev *dev, const struct mdl_qp *qp,
 				  const struct ib_send_wr *wr)
 {
@@ -144,7 +144,7 @@ static const char *mdl_post_one(struct mdl_dev *dev, struct mdl_qp *qp,
  * mdl_post_send - post send work requests
  * @ibqp: queue pair
  * @wr: list of work requests
- * @bad_wr: result, the first one not posted
+ * @bad_wr: output, the first work request that was not posted
  *
  * Context: any.
  * Return: 0 or errno.
@@ -189,7 +189,7 @@ int mdl_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * mdl_post_recv - post receive work requests
  * @ibqp: queue pair
  * @wr: list of work requests
- * @bad_wr: result, the first one not posted
+ * @bad_wr: output, the first work request that was not posted
  *
  * Context: any.
  * Return: 0 or errno.

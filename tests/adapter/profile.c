@@ -2,31 +2,30 @@
 /*
  * The profiles of the modelled adapter: limits, features and timing.
  *
- * Operation: mdl_profile_find() looks a profile up by its name. A limit comes from the
- * Linux driver of the adapter: as a constant of the driver, or, where the driver asks
- * the firmware, as the value that users of the adapter published. The comments say
- * "guess" where neither was found.
+ * Operation: mdl_profile_find() looks up a profile by its name. A limit comes from the Linux
+ * driver of the adapter: it is a constant of the driver or, where the driver asks the firmware,
+ * a value that users of the adapter have published. The comments say "guess" if neither was
+ * found.
  *
- * Sources, by the names that the comments use:
- *
+ * The comments use these names for sources:
  * - "driver": torvalds/linux, drivers/infiniband/hw/, the query_device function of the
  *   adapter's directory; compared with the modules of Debian's kernel 6.12.
  * - "ibv_devinfo": output of that tool in openucx/ucx issues 10317 and 10430 and in
  *   open-mpi/ompi pull request 6137 (mlx5), deepseek-ai/3FS issue 192 (irdma), and
  *   uccl-project/uccl issue 250 (bnxt_re).
- * - "REG_MR commit": the nvme-rdma IOPS in the message of kernel commit 064e52624707,
- *   which was read (ConnectX-5, PCIe Gen3 x16, null_blk).
- * - "papers": Neugebauer et al., SIGCOMM 2018 (PCIe), and Zambre et al., ICPP 2019
- *   (breakdown of a message). Their figures are recalled, not read again.
+ * - "REG_MR commit": the nvme-rdma IOPS in the message of kernel commit 064e52624707
+ *   (ConnectX-5, PCIe Gen3 x16, null_blk); the message was read.
+ * - "papers": Neugebauer et al., SIGCOMM 2018 (PCIe), and Zambre et al., ICPP 2019 (breakdown
+ *   of a message). Their figures are quoted from memory.
  *
- * All profiles have a link of 100 Gb/s and a round trip of 2.5 us; other round trips are
- * for the user of the timing to substitute. A packet has 82 bytes besides its payload:
+ * All profiles have a link of 100 Gb/s and a round trip of 2.5 us; the module parameter
+ * round_trip_ns replaces the latter. Each packet carries 82 bytes in addition to its payload:
  * preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12.
  *
  * max_mapping_size is a choice of the model: no driver limits it.
  *
  * Ownership: constant data of the module.
- * Concurrency: never written, needs no lock.
+ * Concurrency: the data are never written and need no lock.
  * Errors: NULL for an unknown name.
  */
 #include <linux/kernel.h>
@@ -44,31 +43,30 @@ static const struct mdl_profile mdl_profiles[] = {
 	{
 		.name = "mlx5",
 		/*
-		 * The driver lets the PCIe writes of kernel ULPs pass each other (relaxed
-		 * ordering by default since Linux 5.14), so data land in any order before
-		 * the completion.
+		 * The driver enables relaxed ordering of PCIe writes for kernel ULPs (default
+		 * since Linux 5.14), so data arrive in any order before the completion.
 		 */
 		.features = MDL_F_MEM_MGT | MDL_F_SG_GAPS | MDL_F_CQ_MODERATION | MDL_F_SRQ |
 			    MDL_F_INLINE | MDL_F_WRITE_IMM | MDL_F_RNR |
 			    MDL_F_READ_UNORDERED | MDL_F_WRITE_UNORDERED | MDL_F_CQ_DIM,
-		/* Driver and ibv_devinfo (0x25321c36), without what raw Ethernet needs. */
+		/* Driver and ibv_devinfo (0x25321c36), without the flags for raw Ethernet. */
 		.device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
 				    IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_CHANGE_PHY_PORT |
 				    IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID |
 				    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_XRC |
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B,
 		/*
-		 * The adapter also reports IBK_INTEGRITY_HANDOVER. The model must not:
-		 * nvme-rdma would call alloc_mr_integrity().
+		 * The adapter also reports IBK_INTEGRITY_HANDOVER. The model must not report
+		 * it, because nvme-rdma would then call alloc_mr_integrity().
 		 */
 		.kernel_cap_flags = 0,
 		.max_mr_size = U64_MAX,
 		.page_size_cap = ~(u64)(SZ_4K - 1),
 		.max_qp = 131072,
 		/*
-		 * The limit counts blocks of 64 bytes, and a work request takes
-		 * ALIGN(132 + 16 * max_send_sge, 64) bytes (calc_sq_size(), sq_overhead()):
-		 * with 30 entries a send queue holds 3276 work requests.
+		 * The limit counts blocks of 64 bytes. A work request takes ALIGN(132 + 16 *
+		 * max_send_sge, 64) bytes (calc_sq_size(), sq_overhead()), so a send queue
+		 * holds 3276 work requests of 30 entries.
 		 */
 		.max_qp_wr = 32768,
 		/* (512 - 16 - 16) / 16 and MLX5_MAX_SGE_RD. */
@@ -76,8 +74,8 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_recv_sge = 32,
 		.max_sge_rd = 30,
 		/*
-		 * The firmware reports a limit (max_sgl_for_optimized_performance) whose
-		 * value no source gives. 0 favours nvmet-rdma: it registers less.
+		 * The firmware reports a limit (max_sgl_for_optimized_performance), but no
+		 * source gives its value. 0 favours nvmet-rdma, which then registers less.
 		 */
 		.max_sgl_rd = 0,
 		.max_cq = 1 << 24,
@@ -98,7 +96,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		/* The table of a RoCE port; the device attribute is 128. */
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 16,
-		/* 1024 bytes of a work request (firmware) less 132 of overhead and 4. */
+		/* 1024 bytes of a work request (firmware) minus 132 of overhead and 4. */
 		.max_inline_data = 888,
 		.cqe_slack = 1,
 		.cqe_power_of_two = true,
@@ -111,7 +109,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.num_comp_vectors = 63,
 		.max_cq_moderation_count = U16_MAX,
 		.max_cq_moderation_period = 4095,
-		/* Guess, from the firmware. */
+		/* Guess; the firmware reports it. */
 		.gid_table_len = 255,
 		.max_mtu = IB_MTU_4096,
 		.max_msg_sz = SZ_1G,
@@ -128,7 +126,7 @@ static const struct mdl_profile mdl_profiles[] = {
 			/* Memory records (mlx5_ib_post_recv(), mlx5_cq_set_ci()). */
 			.recv_doorbell_ns = 0,
 			.cq_doorbell_ns = 0,
-			/* PCIe one way (140, papers) and a guess for the adapter. */
+			/* PCIe one way (140, papers) plus a guess for the adapter. */
 			.doorbell_to_fetch_ns = 250,
 			.wqe_fetch_ns = 550,
 			.wqe_block_bytes = 64,
@@ -136,18 +134,19 @@ static const struct mdl_profile mdl_profiles[] = {
 			.wqe_ns = 80,
 			/* 215 million messages/s, product brief of ConnectX-6. */
 			.device_wqe_ns = 5,
-			/* PCIe one way and root complex to memory (papers: 378). */
+			/* PCIe one way plus root complex to memory (papers: 378). */
 			.cqe_write_ns = 350,
 			/*
-			 * Papers: 547 on a Xeon E5, 1213 on a Xeon E3. It fits the 565 ns per
-			 * I/O of the REG_MR commit if that saves one read by the adapter.
+			 * Papers: 547 on a Xeon E5, 1213 on a Xeon E3. The REG_MR commit saves
+			 * 565 ns per I/O, which would be one read by the adapter.
 			 */
 			.pcie_read_ns = 550,
-			/* 16 lanes at 16 GT/s, less packet headers (computed). */
+			/* 16 lanes at 16 GT/s, minus packet headers (computed). */
 			.pcie_mbps = 200000,
 			/*
-			 * REG_MR commit: 4952K IOPS leave 202 ns of the adapter for REG_MR and
-			 * invalidation. More than 8 pages cost a PCIe read besides (set_reg_wr()).
+			 * REG_MR commit: 4952K IOPS leave 202 ns per I/O for REG_MR and
+			 * invalidation. A REG_MR of more than 8 pages needs a further PCIe read
+			 * (set_reg_wr()), which is not modelled.
 			 */
 			.reg_mr_ns = 145,
 			.reg_mr_page_ns = 5,
@@ -161,8 +160,8 @@ static const struct mdl_profile mdl_profiles[] = {
 		},
 	},
 	/*
-	 * Intel E810 in RoCE mode. The counts of objects are those of ibv_devinfo, from a
-	 * driver outside of the kernel; the kernel computes them from the adapter's memory.
+	 * Intel E810 in RoCE mode. The numbers of objects are those of ibv_devinfo with an
+	 * out-of-tree driver; the in-tree driver computes them from the adapter's memory.
 	 */
 	{
 		.name = "irdma",
@@ -188,7 +187,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		/* ICRDMA_MAX_IRD_SIZE and ICRDMA_MAX_ORD_SIZE; 8 and 8 in ibv_devinfo. */
 		.max_qp_rd_atom = 127,
 		.max_qp_init_rd_atom = 255,
-		/* The driver does not fill it in: it is no limit. */
+		/* The driver leaves it 0, which means no limit. */
 		.max_res_rd_atom = 0,
 		.atomic_cap = IB_ATOMIC_NONE,
 		.max_ah = 131072,
@@ -198,11 +197,11 @@ static const struct mdl_profile mdl_profiles[] = {
 		.local_ca_ack_delay = 0,
 		/* IRDMA_MAX_INLINE_DATA_SIZE. */
 		.max_inline_data = 101,
-		/* The ring is (n + 1) * 2 entries, of which a completion takes up to 2. */
+		/* The ring has (n + 1) * 2 entries, of which a completion takes up to 2. */
 		.cqe_slack = 1,
 		.cqe_power_of_two = false,
 		.wr_power_of_two = true,
-		/* Guess: the number of processors, if there are interrupts for all. */
+		/* Guess: the number of processors, if the adapter has enough interrupts. */
 		.num_comp_vectors = 63,
 		.gid_table_len = 32,
 		.max_mtu = IB_MTU_4096,
@@ -211,15 +210,16 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_segment_size = U32_MAX,
 		.max_mapping_size = SZ_1M,
 		.seg_boundary_mask = U32_MAX,
-		/* PCIe as for mlx5; all else is a guess. */
+		/* PCIe as for mlx5; all other times are guesses. */
 		.timing = {
 			.link_mbps = 100000,
 			.header_bytes = 82,
 			.round_trip_ns = 2500,
 			.doorbell_ns = 100,
 			/*
-			 * Driver: a valid bit in the receive queue and a shadow area in memory
-			 * (irdma_uk_post_receive(), irdma_uk_cq_poll_cmpl()).
+			 * Driver: the receive queue has a valid bit, and the completion queue a
+			 * shadow area in memory (irdma_uk_post_receive(),
+			 * irdma_uk_cq_poll_cmpl()).
 			 */
 			.recv_doorbell_ns = 0,
 			.cq_doorbell_ns = 0,
@@ -242,8 +242,8 @@ static const struct mdl_profile mdl_profiles[] = {
 		},
 	},
 	/*
-	 * Broadcom P5 (BCM57508) with work requests of fixed size. P7 (BCM57608) has 13
-	 * entries, 4351 work requests and 208 bytes of inline data instead (driver).
+	 * Broadcom P5 (BCM57508) with work requests of fixed size. P7 (BCM57608) instead has 13
+	 * entries, 4351 work requests and 208 bytes of inline data (driver).
 	 */
 	{
 		.name = "bnxt_re",
@@ -258,9 +258,12 @@ static const struct mdl_profile mdl_profiles[] = {
 		/* BNXT_RE_MAX_MR_SIZE; BNXT_RE_PAGE_SIZE_SUPPORTED, 4 KiB to 1 GiB. */
 		.max_mr_size = BIT_ULL(39),
 		.page_size_cap = 0x7ffff000,
-		/* BNXT_RE_MAX_QPC_COUNT and QP1; the firmware may report another one. */
+		/* BNXT_RE_MAX_QPC_COUNT plus QP1; the firmware may report another number. */
 		.max_qp = 65537,
-		/* The firmware's 16-bit number less 1; 65535 is a guess. */
+		/*
+		 * The firmware reports a 16-bit number; the driver subtracts 1. 65535 is a
+		 * guess.
+		 */
 		.max_qp_wr = 65534,
 		/* bnxt_qplib_get_dev_attr(). */
 		.max_send_sge = 6,
@@ -270,17 +273,17 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_cq = 65536,
 		/* BNXT_QPLIB_MAX_CQ_WQES. */
 		.max_cqe = 0xfffff,
-		/* BNXT_RE_MAX_MRW_COUNT_256K; the firmware may report another one. */
+		/* BNXT_RE_MAX_MRW_COUNT_256K; the firmware may report another number. */
 		.max_mr = 262144,
 		.max_pd = 65536,
 		/* BNXT_QPLIB_MAX_OUT_RD_ATOM; ibv_devinfo has the same on P7. */
 		.max_qp_rd_atom = 126,
 		.max_qp_init_rd_atom = 126,
-		/* The driver sets 0: it is no limit. */
+		/* The driver sets 0, which means no limit. */
 		.max_res_rd_atom = 0,
-		/* IB_ATOMIC_GLOB where PCIe atomics are enabled. */
+		/* IB_ATOMIC_GLOB if PCIe atomics are enabled. */
 		.atomic_cap = IB_ATOMIC_NONE,
-		/* These four are from the firmware and guesses. */
+		/* The firmware reports the following four limits; the values are guesses. */
 		.max_ah = 65536,
 		.max_srq = 4096,
 		.max_srq_wr = 65534,
@@ -295,7 +298,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.cqe_slack = 1,
 		.cqe_power_of_two = true,
 		.wr_power_of_two = true,
-		/* BNXT_RE_MAX_MSIX 9 less the control queue's; 63 in newer kernels. */
+		/* BNXT_RE_MAX_MSIX (9) minus that of the control queue; 63 in newer kernels. */
 		.num_comp_vectors = 8,
 		/* BNXT_QPLIB_NUM_GIDS_SUPPORTED. */
 		.gid_table_len = 256,
@@ -309,15 +312,21 @@ static const struct mdl_profile mdl_profiles[] = {
 			.link_mbps = 100000,
 			.header_bytes = 82,
 			.round_trip_ns = 2500,
-			/* As for mlx5: a property of PCIe and host. */
+			/* As for mlx5: it depends on PCIe and the host. */
 			.doorbell_ns = 100,
-			/* Driver: one per 32 requests and at the end (bnxt_re_post_recv()). */
+			/*
+			 * Driver: one doorbell per 32 requests and one at the end
+			 * (bnxt_re_post_recv()).
+			 */
 			.recv_doorbell_ns = 100,
-			/* Driver: if any completion was polled (bnxt_qplib_poll_cq()). */
+			/*
+			 * Driver: one doorbell if any completion was polled
+			 * (bnxt_qplib_poll_cq()).
+			 */
 			.cq_doorbell_ns = 100,
 			.doorbell_to_fetch_ns = 300,
 			.wqe_fetch_ns = 550,
-			/* 32 bytes and 6 entries of 16. */
+			/* 32 bytes plus 6 entries of 16. */
 			.wqe_block_bytes = 128,
 			/* Guesses: no published message rate was found. */
 			.wqe_ns = 100,
@@ -326,8 +335,9 @@ static const struct mdl_profile mdl_profiles[] = {
 			.pcie_read_ns = 550,
 			.pcie_mbps = 200000,
 			/*
-			 * A REG_MR refers to its page list by a DMA address
-			 * (bnxt_re_build_reg_wqe()), so it costs a PCIe read; 150 is a guess.
+			 * A REG_MR names its page list by a DMA address
+			 * (bnxt_re_build_reg_wqe()), so it costs a PCIe read (550); the other
+			 * 150 are a guess.
 			 */
 			.reg_mr_ns = 700,
 			.reg_mr_page_ns = 1,
@@ -335,14 +345,14 @@ static const struct mdl_profile mdl_profiles[] = {
 			.reg_mr_stalls = false,
 			/* Guess, 800 to 5000. */
 			.interrupt_ns = 1500,
-			/* BNXT_QPLIB_CQ_COAL_DEF_*_P5 of newer kernels. P7 gathers 8. */
+			/* BNXT_QPLIB_CQ_COAL_DEF_*_P5 of newer kernels; on P7 the count is 8. */
 			.moderation_count = 1,
 			.moderation_us = 1,
 		},
 	},
 	/*
-	 * AMD Pensando. The driver reports no device-wide DMA key, and get_dma_mr() returns
-	 * key 0; numbers of objects are guesses, those of an emulated device.
+	 * AMD Pensando. The driver reports no device-wide DMA key, and get_dma_mr() returns key
+	 * 0. The numbers of objects are guesses, taken from an emulated device.
 	 */
 	{
 		.name = "ionic",
@@ -376,9 +386,9 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_fast_reg_page_list_len = 524288,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 0,
-		/* Stride (512, guess) less 32: ionic_v1_send_wqe_max_data(). */
+		/* Stride (512, guess) minus 32: ionic_v1_send_wqe_max_data(). */
 		.max_inline_data = 480,
-		/* IONIC_CQ_GRACE and the entry that tells full from empty. */
+		/* IONIC_CQ_GRACE plus the entry that distinguishes full from empty. */
 		.cqe_slack = 101,
 		.cqe_power_of_two = true,
 		.wr_power_of_two = true,
@@ -390,11 +400,11 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_msg_sz = SZ_2G,
 		/* IONIC_ADDR_LEN. */
 		.dma_bits = 52,
-		/* The driver sets none: this is the default of the PCI core. */
+		/* The driver sets none, so the default of the PCI core applies. */
 		.max_segment_size = SZ_64K,
 		.max_mapping_size = SZ_1M,
 		.seg_boundary_mask = U32_MAX,
-		/* PCIe as for mlx5; all else is a guess. */
+		/* PCIe as for mlx5; all other times are guesses. */
 		.timing = {
 			.link_mbps = 100000,
 			.header_bytes = 82,
@@ -403,8 +413,8 @@ static const struct mdl_profile mdl_profiles[] = {
 			/* Driver: ionic_post_recv_common(). */
 			.recv_doorbell_ns = 100,
 			/*
-			 * Driver: posting rings it when the credits of the queue are used up,
-			 * which is too rare to count (ionic_reserve_cq()).
+			 * Driver: a post rings this doorbell when the credits of the completion
+			 * queue are used up, which is too rare to count (ionic_reserve_cq()).
 			 */
 			.cq_doorbell_ns = 0,
 			.doorbell_to_fetch_ns = 300,
@@ -416,7 +426,10 @@ static const struct mdl_profile mdl_profiles[] = {
 			.cqe_write_ns = 350,
 			.pcie_read_ns = 550,
 			.pcie_mbps = 200000,
-			/* struct ionic_v1_reg_mr_bdy has a DMA address: as for bnxt_re. */
+			/*
+			 * struct ionic_v1_reg_mr_bdy has a DMA address: the time is that of
+			 * bnxt_re.
+			 */
 			.reg_mr_ns = 700,
 			.reg_mr_page_ns = 1,
 			.local_inv_ns = 150,
@@ -427,9 +440,9 @@ static const struct mdl_profile mdl_profiles[] = {
 		},
 	},
 	/*
-	 * The least that the InfiniBand specification, the kernel's MAD layer and rnbd
-	 * accept. No adapter is known to be that small; counts of objects are not reduced,
-	 * because tests use many.
+	 * The lowest limits that the InfiniBand specification, the MAD layer of the kernel and
+	 * rnbd accept. No adapter is known to be that small. The numbers of objects are not
+	 * reduced, because tests use many.
 	 */
 	{
 		.name = "minimal",
@@ -443,8 +456,8 @@ static const struct mdl_profile mdl_profiles[] = {
 		/* ib_mad.c asks for 512 receive work requests on QP1. */
 		.max_qp_wr = 512,
 		/*
-		 * rnbd goes without inline data if there is one entry. QP1 must be exempt:
-		 * ib_mad.c asks for two entries of any device.
+		 * With one entry, rnbd works without inline data. QP1 is exempt, because
+		 * ib_mad.c requests two entries from any device.
 		 */
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
@@ -474,7 +487,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.num_comp_vectors = 1,
 		.gid_table_len = 4,
 		.max_mtu = IB_MTU_256,
-		/* The largest request of rnbd. */
+		/* Length of the largest request of rnbd. */
 		.max_msg_sz = SZ_16M,
 		.dma_bits = 32,
 		/* The default of the PCI core. */
@@ -482,7 +495,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		/* The limit of the kernel's bounce buffers (swiotlb). */
 		.max_mapping_size = SZ_256K,
 		.seg_boundary_mask = U32_MAX,
-		/* The slow end of every range. */
+		/* The slowest value of each known range. */
 		.timing = {
 			.link_mbps = 100000,
 			.header_bytes = 82,
@@ -498,7 +511,7 @@ static const struct mdl_profile mdl_profiles[] = {
 			.cqe_write_ns = 450,
 			.pcie_read_ns = 1250,
 			.pcie_mbps = 100000,
-			/* REG_MR commit, before it: 1303K IOPS. */
+			/* REG_MR commit: 1303K IOPS before the change. */
 			.reg_mr_ns = 765,
 			.reg_mr_page_ns = 20,
 			.local_inv_ns = 200,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Limits, features and timing of the adapters that the model stands for.
+ * Limits, features and timing of the adapters that the model imitates.
  *
- * Operation: profile.c holds one constant table entry per adapter; a device copies
- * nothing and keeps a pointer to its entry.
+ * Operation: profile.c holds one constant table entry per adapter. A device keeps a pointer to
+ * its entry and copies only the timing.
  * Ownership: constant data of the module.
- * Concurrency: never written, needs no lock.
+ * Concurrency: the data are never written and need no lock.
  * Errors: a device with an unknown profile name is not created.
  */
 #ifndef MDL_PROFILE_H
@@ -16,16 +16,16 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * Features of a profile; the first four end up in the attributes of the device.
- * The bits are for what an adapter does, not for how strictly the model checks.
+ * Features of a profile. The bits describe the adapter, not how strictly the model checks.
+ * query_device() reports some of them as capabilities.
  */
-/* Reads and writes of the local DMA key of a protection domain need no region. */
+/* The device has a local DMA key that covers all memory (IBK_LOCAL_DMA_LKEY). */
 #define MDL_F_LOCAL_DMA_LKEY	BIT(0)
 /* REG_MR, LOCAL_INV and SEND_WITH_INV (IB_DEVICE_MEM_MGT_EXTENSIONS). */
 #define MDL_F_MEM_MGT		BIT(1)
-/* Regions of IB_MR_TYPE_SG_GAPS. */
+/* alloc_mr() accepts IB_MR_TYPE_SG_GAPS. */
 #define MDL_F_SG_GAPS		BIT(2)
-/* modify_cq(): completions are moderated by count and period. */
+/* modify_cq() sets the moderation of completions by count and period. */
 #define MDL_F_CQ_MODERATION	BIT(3)
 /* create_srq() and the limit event of shared receive queues. */
 #define MDL_F_SRQ		BIT(4)
@@ -33,45 +33,50 @@
 #define MDL_F_INLINE		BIT(5)
 /* RDMA_WRITE_WITH_IMM. */
 #define MDL_F_WRITE_IMM		BIT(6)
-/* The adapter places the data of a READ in any order. */
+/* The adapter places the data of a READ in any order. The model does not use this bit. */
 #define MDL_F_READ_UNORDERED	BIT(7)
-/* The adapter places the data of a WRITE in any order before its completion. */
+/*
+ * The adapter places the data of a WRITE in any order before its completion. The model does not
+ * use this bit.
+ */
 #define MDL_F_WRITE_UNORDERED	BIT(8)
-/* Receive queues without a message limit the sender by RNR NAK. */
+/* The receiver answers with an RNR NAK if it has no receive work request. */
 #define MDL_F_RNR		BIT(9)
-/* Queue pairs allow all remote access, and modify_qp() takes none of it back. */
+/* Queue pairs allow all remote access, and modify_qp() cannot remove it. */
 #define MDL_F_ACCESS_STAYS	BIT(10)
-/* The driver has the RDMA core adapt the moderation of completion queues (use_cq_dim). */
+/* The driver lets the RDMA core adapt the moderation of completion queues (use_cq_dim). */
 #define MDL_F_CQ_DIM		BIT(11)
 
 /**
- * struct mdl_timing - what an operation costs on an adapter
- * @link_mbps: link rate, Mbit/s of payload and headers
- * @header_bytes: bytes of headers and gaps per packet of path MTU on the wire
- * @round_trip_ns: time from a SEND on the wire until its acknowledgment, ns, without
- *	the serialisation of data
- * @doorbell_ns: CPU time of the MMIO write of one post call of a send queue, ns
- * @recv_doorbell_ns: CPU time of the MMIO write of one post call of a receive queue, ns; 0
- *	if the driver writes to memory only
- * @cq_doorbell_ns: CPU time of the MMIO write of one poll that returns completions, ns; 0
- *	if the driver writes to memory only
- * @doorbell_to_fetch_ns: time from the doorbell until the adapter asks for the work
+ * struct mdl_timing - costs of operations on an adapter
+ * @link_mbps: link rate for payload and headers, Mbit/s
+ * @header_bytes: bytes of headers and gaps on the wire per packet
+ * @round_trip_ns: time from a SEND on the wire until its acknowledgment arrives, without the
+ *	serialisation of data, ns
+ * @doorbell_ns: CPU time of the MMIO write of one post call on a send queue, ns
+ * @recv_doorbell_ns: CPU time of the MMIO write of one post call on a receive queue, ns; 0 if
+ *	the driver only writes to memory
+ * @cq_doorbell_ns: CPU time of the MMIO write of one poll call that returns completions, ns; 0
+ *	if the driver only writes to memory
+ * @doorbell_to_fetch_ns: time from the doorbell until the adapter starts to fetch the work
  *	request, ns
- * @wqe_fetch_ns: time to fetch one work request block over PCIe, ns
- * @wqe_block_bytes: bytes of a send queue block, the unit of a fetch
- * @wqe_ns: time between two work requests of one send queue, ns (message rate of a queue)
- * @device_wqe_ns: time between two work requests of the whole adapter, ns (message rate)
- * @cqe_write_ns: time from the end of an operation until its completion is in memory, ns
- * @pcie_read_ns: round trip of a read of host memory, ns
+ * @wqe_fetch_ns: time to fetch one block of work requests over PCIe, ns
+ * @wqe_block_bytes: size of a block of the send queue, the unit of a fetch, bytes
+ * @wqe_ns: shortest time between two work requests of one send queue, ns (message rate of a
+ *	queue)
+ * @device_wqe_ns: shortest time between two blocks of work requests on the whole adapter, ns
+ *	(message rate of the adapter)
+ * @cqe_write_ns: time from the end of an operation until its completion is in host memory, ns
+ * @pcie_read_ns: round-trip time of a read of host memory, ns
  * @pcie_mbps: PCIe rate for data, Mbit/s
- * @reg_mr_ns: time of a REG_MR without its pages, ns
+ * @reg_mr_ns: time of a REG_MR, without the time for its pages, ns
  * @reg_mr_page_ns: additional time of a REG_MR per page, ns
  * @local_inv_ns: time of a LOCAL_INV or of a remote invalidation, ns
  * @reg_mr_stalls: whether a REG_MR, a LOCAL_INV or a remote invalidation stops the whole
- *	adapter, not only its queue, for its time
- * @interrupt_ns: time from the event until the handler is entered, ns
+ *	adapter instead of its queue only
+ * @interrupt_ns: time from the event until the interrupt handler starts, ns
  * @moderation_count: default number of completions per interrupt, 0 without moderation
- * @moderation_us: default period of moderation, us
+ * @moderation_us: default moderation period, us
  */
 struct mdl_timing {
 	u32 link_mbps;
@@ -98,58 +103,60 @@ struct mdl_timing {
 };
 
 /**
- * struct mdl_profile - what one kind of adapter offers
- * @name: name of the profile, as the module parameter gives it
+ * struct mdl_profile - limits and features of one kind of adapter
+ * @name: name of the profile, the value of the module parameter "profile"
  * @features: bits MDL_F_*
- * @device_cap_flags: enum ib_device_cap_flags besides those that follow from @features
- * @kernel_cap_flags: enum ib_kernel_cap_flags besides those that follow from @features
- * @max_mr_size: bytes of the longest memory region
- * @page_size_cap: bits of the page sizes of memory regions
+ * @device_cap_flags: enum ib_device_cap_flags that do not follow from @features
+ * @kernel_cap_flags: enum ib_kernel_cap_flags that do not follow from @features
+ * @max_mr_size: largest length of a memory region, bytes
+ * @page_size_cap: bitmap of the page sizes of memory regions
  * @max_qp: number of queue pairs
  * @max_qp_wr: work requests of one send or receive queue
- * @max_send_sge: scatter/gather entries of a work request of a send queue
+ * @max_send_sge: scatter/gather entries of a send work request
  * @max_recv_sge: scatter/gather entries of a receive work request
  * @max_sge_rd: scatter/gather entries of an RDMA READ
- * @max_sgl_rd: entries of an RDMA READ beyond which the core prefers a registration
- *	(rdma_rw), 0 without such a number
+ * @max_sgl_rd: scatter/gather entries of an RDMA READ beyond which the RDMA core prefers a
+ *	registration (rdma_rw), 0 if the adapter sets no such number
  * @max_cq: number of completion queues
  * @max_cqe: entries of one completion queue
  * @max_mr: number of memory regions
  * @max_pd: number of protection domains
- * @max_qp_rd_atom: RDMA READs that a queue pair serves concurrently
- * @max_qp_init_rd_atom: RDMA READs that a queue pair issues concurrently
+ * @max_qp_rd_atom: RDMA READs that a queue pair serves concurrently, as responder
+ * @max_qp_init_rd_atom: RDMA READs that a queue pair issues concurrently, as requester
  * @max_res_rd_atom: RDMA READs that the device serves concurrently
- * @atomic_cap: support of atomic operations as the adapter reports it; the model
- *	executes none
+ * @atomic_cap: level of atomic operations that the adapter reports; the model executes none
  * @max_ah: number of address handles
  * @max_srq: number of shared receive queues
  * @max_srq_wr: work requests of one shared receive queue
  * @max_srq_sge: scatter/gather entries of a work request of a shared receive queue
- * @max_fast_reg_page_list_len: pages of one fast registration
+ * @max_fast_reg_page_list_len: pages of one fast registration (REG_MR)
  * @max_pi_fast_reg_page_list_len: pages of one registration with integrity data
  * @max_pkeys: entries of the partition key table
- * @local_ca_ack_delay: as the adapter reports it, 4.096 us times 2 to this power
+ * @local_ca_ack_delay: acknowledgment delay that the adapter reports: 4.096 us times 2 to this
+ *	power
  * @max_inline_data: bytes of inline data in a work request
- * @cqe_slack: entries that the adapter adds to the requested size of a completion queue
- *	before it rounds up
+ * @cqe_slack: entries that the adapter adds to the requested size of a completion queue; the
+ *	model adds them only before it rounds up to a power of 2
  * @cqe_power_of_two: whether the size of a completion queue is rounded up to a power of 2
- * @wr_power_of_two: whether the size of a send, receive or shared receive queue is
- *	rounded up to a power of 2; with @sq_bytes it is the bytes of a send queue that are
- * @sq_bytes: bytes of the largest send queue, 0 if its entries count alone
- * @sq_overhead: bytes of a send work request besides its scatter/gather entries
+ * @wr_power_of_two: whether the size of a send, receive or shared receive queue is rounded up
+ *	to a power of 2; for a send queue with @sq_bytes set, its size in bytes
+ * @sq_bytes: size of the largest send queue, bytes; 0 if only the number of its work requests
+ *	is limited
+ * @sq_overhead: bytes of a send work request without its scatter/gather entries
  * @sq_align: alignment of a send work request, bytes
- * @num_comp_vectors: number of completion vectors; the device limits it to the number
- *	of processors
- * @max_cq_moderation_count: largest count of CQ moderation
- * @max_cq_moderation_period: longest period of CQ moderation, us
+ * @num_comp_vectors: number of completion vectors; a device has at most one per online
+ *	processor
+ * @max_cq_moderation_count: largest count that modify_cq() accepts
+ * @max_cq_moderation_period: longest period that modify_cq() accepts, us
  * @gid_table_len: entries of the GID table of a port
- * @max_mtu: largest path MTU
- * @max_msg_sz: bytes of the longest message
- * @dma_bits: number of bits of a DMA address
- * @max_segment_size: bytes of one DMA segment
- * @max_mapping_size: bytes of one DMA mapping with the model's own mapping, 0 for any
- * @seg_boundary_mask: segments do not cross an address with these low bits all set
- * @timing: costs, for comparisons by a model of time
+ * @max_mtu: largest path MTU, enum ib_mtu
+ * @max_msg_sz: length of the longest message, bytes
+ * @dma_bits: width of a DMA address, bits
+ * @max_segment_size: length of the longest DMA segment, bytes
+ * @max_mapping_size: length of the longest DMA mapping with bounce buffers (dma=model), bytes;
+ *	0 if unlimited
+ * @seg_boundary_mask: a DMA segment must not cross a multiple of this mask plus 1
+ * @timing: costs of operations, for timed devices
  */
 struct mdl_profile {
 	const char *name;

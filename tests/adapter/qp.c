@@ -2,12 +2,12 @@
 /*
  * Queue pairs: creation, lookup, failure, destruction.
  *
- * Operation: reliable connections, and the one queue pair for management datagrams. A
- * queue pair that fails enters the error state, and the engine of its device flushes
- * its work requests.
+ * Operation: a device has queue pairs of reliable connections (RC), and one for management
+ * datagrams (GSI). A queue pair that fails enters the error state, and the engine of its device
+ * flushes its work requests.
  *
- * Ownership: the RDMA core allocates queue pairs. Lookups and the list of the engine
- * hold references; destruction waits for them.
+ * Ownership: the RDMA core allocates queue pairs. Lookups and the list of the engine hold
+ * references; the destruction waits until all are dropped.
  *
  * Concurrency: the lock of the queue pair protects its state.
  *
@@ -22,8 +22,8 @@
 #define MDL_MAX_QPN	GENMASK(23, 0)
 
 /*
- * A send queue has room for bytes, not for work requests, and how many bytes one takes
- * depends on its entries.
+ * The profile limits the bytes of a send queue. The bytes of a work request depend on its
+ * number of scatter/gather entries.
  */
 static int mdl_qp_grant_send(const struct mdl_profile *p, struct ib_qp_cap *cap)
 {
@@ -36,13 +36,13 @@ static int mdl_qp_grant_send(const struct mdl_profile *p, struct ib_qp_cap *cap)
 	return 0;
 }
 
-/* Check the capacities and replace them by those that are granted. */
+/* Check the requested capacities, and replace them by the granted ones. */
 static int mdl_qp_grant(struct mdl_dev *dev, struct ib_qp_init_attr *init)
 {
 	const struct mdl_profile *p = dev->profile;
 	struct ib_qp_cap *cap = &init->cap;
 
-	/* The RDMA core asks every device for the same capacities for this one. */
+	/* The RDMA core requests the same capacities for the GSI queue pair from each device. */
 	if (init->qp_type == IB_QPT_GSI)
 		return 0;
 	if (init->srq) {
@@ -81,8 +81,8 @@ static int mdl_qp_number(struct mdl_dev *dev, struct mdl_qp *qp)
 /**
  * mdl_create_qp - create a queue pair
  * @ibqp: queue pair
- * @init: attributes; result, the granted capacities
- * @udata: NULL for the kernel
+ * @init: attributes; returns the granted capacities
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -147,7 +147,7 @@ err_object:
 /**
  * mdl_qp_get - look up a queue pair
  * @dev: device
- * @qpn: number
+ * @qpn: number of the queue pair
  *
  * Context: RCU read section.
  * Return: queue pair with a reference, or NULL.
@@ -160,7 +160,7 @@ struct mdl_qp *mdl_qp_get(struct mdl_dev *dev, u32 qpn)
 }
 
 /**
- * mdl_qp_put - drop a reference
+ * mdl_qp_put - drop a reference to a queue pair
  * @qp: queue pair
  *
  * Context: any.
@@ -175,11 +175,11 @@ void mdl_qp_put(struct mdl_qp *qp)
  * mdl_qp_serve - begin to execute a request of the peer
  * @qp: responder
  *
- * A queue pair is not flushed while it serves: a ULP may unmap its memory once it has
- * drained the queue pair.
+ * A queue pair is not flushed while it serves a request: a ULP may unmap the memory as soon as
+ * it has drained the queue pair.
  *
  * Context: the peer's engine.
- * Return: whether the state allows it; then the caller must call mdl_qp_served().
+ * Return: true if the state allows it; the caller must then call mdl_qp_served().
  */
 bool mdl_qp_serve(struct mdl_qp *qp)
 {
@@ -194,7 +194,7 @@ bool mdl_qp_serve(struct mdl_qp *qp)
 }
 
 /**
- * mdl_qp_served - end what mdl_qp_serve() began
+ * mdl_qp_served - end the execution of a request of the peer
  * @qp: responder
  *
  * Context: the peer's engine.
@@ -234,12 +234,12 @@ void mdl_qp_fail(struct mdl_qp *qp)
  * mdl_qp_recv_done - complete a receive work request
  * @qp: queue pair that received
  * @wqe: work request
- * @wc: completion with status, opcode, length and what depends on the message
- * @solicited: whether the sender asked for an event
- * @due: timed: when the message is complete
+ * @wc: completion with status, opcode, length and the members that depend on the message
+ * @solicited: whether the sender requested a solicited event
+ * @due: timed device: time at which the message is complete
  *
  * Context: engine.
- * Return: whether the completion queue had room; otherwise the queue pair has failed.
+ * Return: true if the completion queue had room; otherwise the queue pair has failed.
  */
 bool mdl_qp_recv_done(struct mdl_qp *qp, const struct mdl_rwqe *wqe, struct ib_wc *wc,
 		      bool solicited, u64 due)
@@ -265,7 +265,7 @@ bool mdl_qp_recv_done(struct mdl_qp *qp, const struct mdl_rwqe *wqe, struct ib_w
 /**
  * mdl_destroy_qp - destroy a queue pair
  * @ibqp: queue pair
- * @udata: NULL for the kernel
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -284,9 +284,12 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	timer_delete_sync(&qp->timer);
 	mdl_delay_qp_exit(qp);
 	mdl_qp_put(qp);
-	/* The engine drops the reference of its list when it finds nothing to do. */
+	/* The list of the engine may hold a reference, which the engine drops in its next run. */
 	wait_for_completion(&qp->gone);
-	/* A lookup that began before xa_erase_bh() may still read the counter of references. */
+	/*
+	 * A lookup that found the queue pair before xa_erase_bh() may still read its reference
+	 * count.
+	 */
 	synchronize_rcu_expedited();
 	mdl_place_end(qp);
 	flush_workqueue(dev->events);

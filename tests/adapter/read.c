@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA READs in flight: data that are placed late or twice.
+ * RDMA READs in flight, whose data may be placed late or twice.
  *
- * Operation: a READ is executed when it is issued, in its turn, and completes when the
- * requests before it have. A device that is nasty leaves it in flight: with "late" the
- * responder's memory is read and the requester's is written in up to 64 parts, later, in
- * any order, mixed with those of other READs in flight; with "again" the whole READ is
- * executed once more later. Requests behind it are executed in between unless they are
- * fenced.
+ * Operation: normally a READ is executed when it is issued, and completes after the requests
+ * before it. A nasty device leaves it in flight. With "late", the READ is divided into up to 64
+ * parts; later, and in any order, each part is read from the responder's memory and written to
+ * the requester's memory. Parts of different READs may alternate. With "again", the whole READ
+ * is executed once more later. Requests behind the READ are executed in between, unless they
+ * are fenced.
  *
- * Ownership: the work request in the ring says what is missing.
+ * Ownership: the work request in the ring records the missing parts.
  *
- * Concurrency: the engine of the requester.
+ * Concurrency: only the engine of the requester uses these functions.
  *
  * Errors: a part that fails ends the READ with its status.
  */
 #include "model.h"
 
-/* A part is late, and then the next ones, by less than that, us. */
+/* Longest delay of the first parts of a late READ, and of further parts, us. */
 #define MDL_READ_LATE_US	300
 #define MDL_READ_NEXT_US	400
-/* A READ is executed again after less than that, us. */
+/* Longest delay of the second execution of a READ, us. */
 #define MDL_READ_AGAIN_US	500
 #define MDL_READ_PARTS		64
 #define MDL_READ_PART_MIN	128
@@ -40,7 +40,7 @@ static ktime_t mdl_read_later(const struct mdl_qp *qp, u32 us)
 	return ktime_add_us(ktime_get(), 1 + mdl_random(mdl_read_dev(qp), us));
 }
 
-/* All data are there: the READ is done, or will be executed again. */
+/* Finish a READ whose data are placed, or schedule its second execution. */
 static void mdl_read_placed(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	if (!wqe->again && mdl_nasty(mdl_read_dev(qp), MDL_NASTY_AGAIN)) {
@@ -58,7 +58,7 @@ static enum ib_wc_status mdl_read_all(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	return mdl_sq_execute(qp, wqe);
 }
 
-/* Some of the parts that are missing, each picked by chance. */
+/* Execute a random number of the missing parts, in random order. */
 static enum ib_wc_status mdl_read_parts(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	struct mdl_dev *dev = mdl_read_dev(qp);
@@ -68,7 +68,7 @@ static enum ib_wc_status mdl_read_parts(struct mdl_qp *qp, struct mdl_swqe *wqe)
 
 	while (n--) {
 		i = mdl_random(dev, parts);
-		/* The next one that is missing; there is one. */
+		/* Skip the parts that are placed; at least one is missing. */
 		while (!(wqe->missing & BIT_ULL(i)))
 			i = (i + 1) % parts;
 		wqe->from = i * part;
@@ -82,7 +82,7 @@ static enum ib_wc_status mdl_read_parts(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	return IB_WC_SUCCESS;
 }
 
-/* A READ whose time has come; MDL_STATUS_* if the send queue waits. */
+/* Continue a READ that is due; returns MDL_STATUS_* if the send queue waits. */
 static enum ib_wc_status mdl_read_due(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	enum ib_wc_status status;
@@ -107,7 +107,7 @@ static enum ib_wc_status mdl_read_due(struct mdl_qp *qp, struct mdl_swqe *wqe)
 
 /**
  * mdl_read_issue - issue an RDMA READ
- * @qp: queue pair, whose READs in flight include this one
+ * @qp: queue pair; sq.reads includes this READ
  * @wqe: work request
  *
  * Context: engine.
@@ -135,7 +135,7 @@ enum ib_wc_status mdl_read_issue(struct mdl_qp *qp, struct mdl_swqe *wqe)
 }
 
 /**
- * mdl_read_go_on - execute the READs in flight that are due
+ * mdl_read_go_on - continue the READs in flight that are due
  * @qp: queue pair
  *
  * Context: engine.

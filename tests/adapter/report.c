@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reports of violations: what a ULP does that an adapter does not allow.
+ * Reports of violations. A violation is a use of the device that a real adapter does not allow.
  *
- * Operation: a report names the device, the queue pair and the work request, counts,
- * and warns, so that the lab fails the run. A test that plants violations switches
- * the warning off by the parameter "warn" and reads the log and the counter.
+ * Operation: a report logs the device, the queue pair and the work request, increments a
+ * counter and triggers a kernel warning, so that the lab fails the run. A test that commits
+ * violations disables the warning by the parameter "warn", and checks the log and the counter.
  *
  * Ownership: nothing is allocated.
  *
  * Concurrency: callable in any context.
  *
- * Errors: after MDL_MAX_WARNINGS further reports are logged without a stack.
+ * Errors: after MDL_MAX_WARNINGS warnings, reports are logged without a stack trace.
  */
 #include <linux/module.h>
 #include <linux/uaccess.h>
@@ -25,7 +25,7 @@ MODULE_PARM_DESC(warn, "warn with a stack at each violation (default: Y)");
 
 static atomic_t mdl_warnings = ATOMIC_INIT(0);
 
-/* The completion function of a work request of the kernel, NULL if there is none. */
+/* Return the completion function of a work request of the kernel, or NULL. */
 static void *mdl_done_function(u64 wr_id)
 {
 	struct ib_cqe *cqe = (struct ib_cqe *)(uintptr_t)wr_id;
@@ -37,11 +37,11 @@ static void *mdl_done_function(u64 wr_id)
 }
 
 /**
- * mdl_violation - report that a ULP violated a rule of the adapter
+ * mdl_violation - report that a ULP broke a rule of the adapter
  * @dev: device
- * @qp: queue pair, or NULL
- * @wr_id: work request, or 0
- * @fmt: format of the text
+ * @qp: queue pair, or NULL if there is none
+ * @wr_id: identifier of the work request, or 0 if there is none
+ * @fmt: format of the description
  *
  * Context: any.
  */

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests of reliable connections: SEND, RDMA WRITE, RDMA READ, and those on memory
+ * Requests of reliable connections: SEND, RDMA WRITE, RDMA READ, and requests on memory
  * regions.
  *
- * Operation: the engine of the requester also does what the responder's adapter does:
- * it takes the receive work request, checks the remote key, moves data packet by
- * packet, and delivers the completion of the receiver. Of a READ it executes the part
- * that the work request names.
+ * Operation: the engine of the requester also does the work of the responder's adapter: the
+ * engine takes the receive work request, checks the remote key, copies the data packet by
+ * packet, and delivers the receive completion. A READ may be executed in parts; the work
+ * request names the current part.
  *
- * Ownership: the requester's engine holds a reference to the responder's queue pair
- * while it executes one request.
+ * Ownership: the requester's engine holds a reference to the responder's queue pair while it
+ * executes a request.
  *
- * Concurrency: requests of one queue pair follow each other; nothing else is ordered.
+ * Concurrency: the requests of one queue pair are executed one after the other. Requests of
+ * different queue pairs are not ordered.
  *
- * Errors: the requester's status; a responder that refuses a request enters the error
- * state, as the InfiniBand specification demands, and reports an event.
+ * Errors: the status of the requester's completion. A responder that refuses a request enters
+ * the error state and raises an event, as the InfiniBand specification demands.
  */
 #include "model.h"
 
-/* What both sides need while one request is executed. */
+/* Both ends of a request that is being executed. */
 struct mdl_exchange {
 	struct mdl_dev *dev;
 	struct mdl_qp *qp;
@@ -32,7 +33,7 @@ static void mdl_wrong_request(const struct mdl_exchange *x, const char *wrong)
 	mdl_violation(x->dev, x->qp, x->wqe->wr_id, "%s (opcode %u)", wrong, x->wqe->opcode);
 }
 
-/* The other end of the connection, with a reference, or NULL if it does not answer. */
+/* Find the responder, take a reference and begin to serve; returns false if it does not answer. */
 static bool mdl_find_peer(struct mdl_exchange *x)
 {
 	struct mdl_qp *peer;
@@ -56,7 +57,7 @@ static bool mdl_find_peer(struct mdl_exchange *x)
 	return true;
 }
 
-/* Memory of the requester. */
+/* Describe memory of the requester. */
 static struct mdl_mem mdl_local(const struct mdl_exchange *x, int access)
 {
 	return (struct mdl_mem) {
@@ -71,7 +72,7 @@ static struct mdl_mem mdl_local(const struct mdl_exchange *x, int access)
 	};
 }
 
-/* Memory of the responder by its remote key. */
+/* Describe memory of the responder that a remote key names. */
 static struct mdl_mem mdl_remote(const struct mdl_exchange *x, const struct ib_sge *sge,
 				 int access)
 {
@@ -104,7 +105,7 @@ static enum ib_wc_status mdl_check_remote(struct mdl_exchange *x, struct mdl_mem
 	return IB_WC_REM_ACCESS_ERR;
 }
 
-/* Move the data of the request; the status tells which side was wrong. */
+/* Copy the data of the request; returns @from_wrong or @to_wrong if that side fails. */
 static enum ib_wc_status mdl_move(struct mdl_exchange *x, struct mdl_mem *from,
 				  struct mdl_mem *to, enum ib_wc_status from_wrong,
 				  enum ib_wc_status to_wrong)
@@ -144,14 +145,14 @@ static bool mdl_take_recv(struct mdl_exchange *x, struct mdl_rwqe *rwqe)
 	return true;
 }
 
-/* The responder has no receive work request: it asks for patience, or drops the message. */
+/* Status of a request that finds no receive work request; a profile may lack RNR NAKs. */
 static enum ib_wc_status mdl_not_ready(const struct mdl_exchange *x)
 {
 	return x->peer_dev->profile->features & MDL_F_RNR ? MDL_STATUS_RNR :
 							    MDL_STATUS_NO_ANSWER;
 }
 
-/* The responder completes its receive with an error and refuses the request. */
+/* Complete the receive work request with an error, and fail the responder's queue pair. */
 static void mdl_recv_wrong(struct mdl_exchange *x, const struct mdl_rwqe *rwqe,
 			   enum ib_wc_status status)
 {
@@ -232,7 +233,7 @@ static enum ib_wc_status mdl_send(struct mdl_exchange *x)
 	return mdl_recv_done(x, &rwqe);
 }
 
-/* Keep the data of a WRITE, if it is deferred; result, whether it is. */
+/* Defer a WRITE if mdl_place_alloc() decides so; @deferred returns the decision. */
 static enum ib_wc_status mdl_defer(struct mdl_exchange *x, struct mdl_mem *from, bool *deferred)
 {
 	struct mdl_place *place = mdl_place_alloc(x->peer, x->wqe);
@@ -319,7 +320,7 @@ static enum ib_wc_status mdl_read(struct mdl_exchange *x)
 	return IB_WC_SUCCESS;
 }
 
-/* Requests that concern memory regions of the requester only. */
+/* Execute a request on a memory region of the requester. */
 static enum ib_wc_status mdl_memory(struct mdl_exchange *x)
 {
 	const char *wrong;
@@ -358,7 +359,7 @@ static enum ib_wc_status mdl_remote_request(struct mdl_exchange *x)
  * @wqe: work request
  *
  * Context: engine, RCU read section.
- * Return: status, or MDL_STATUS_* if the request must be repeated.
+ * Return: status, or MDL_STATUS_* if the request must be retried.
  */
 enum ib_wc_status mdl_request(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {

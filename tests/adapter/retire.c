@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Retirement of work requests: what a posted one holds until it is retired.
+ * Retirement of work requests: until a work request is retired, it holds memory and entries.
  *
- * Operation: the mappings that a posted work request names by the local DMA key belong
- * to the device until the ULP has polled its completion or a later one of its queue.
- * They are pinned until then, and the end of a pinned mapping is a violation (dma.c).
- * Polling also frees the entry of the work queue. A reset and the destruction of a queue
- * pair retire all its work requests.
+ * Operation: a posted work request may name mappings by the local DMA key. These mappings
+ * belong to the device until the ULP has polled the completion of the work request, or a later
+ * completion of the same queue. The mappings are pinned until then, and unmapping a pinned
+ * mapping is a violation (dma.c). Polling also frees the entry of the work queue. The reset and
+ * the destruction of a queue pair retire all its work requests.
  *
- * In the error state each work request that is not retired adds an entry to its
- * completion queue, unsignalled ones included. To post more of them than the ULP
- * requested entries is a violation, as it makes the overflow possible. A completion
- * queue of the RDMA core's pool counts with all entries that it was given.
+ * In the error state, each work request that is not retired adds an entry to its completion
+ * queue, even if it is unsignalled. Posting more work requests than the ULP requested entries
+ * is therefore a violation, as the completion queue might overflow. For a completion queue from
+ * the pool of the RDMA core, the limit is its real number of entries.
  *
- * Receive work requests of a shared receive queue, and those of the queue pair for
- * management datagrams, are not pinned: their completions may come in another order.
+ * Work requests of a shared receive queue and receive work requests of the GSI queue pair are
+ * not pinned, because their completions may arrive in another order.
  *
- * Ownership: the entry of the ring keeps what is needed to unpin.
+ * Ownership: an entry of the ring keeps the addresses that must be unpinned.
  *
- * Concurrency: the lock of the queue pair or receive queue when posting, that of the
- * completion queue when polling. The lock of the mappings is taken inside all of these.
+ * Concurrency: posting holds the lock of the queue pair or receive queue; polling holds the
+ * lock of the completion queue. The lock of the mappings is taken inside these locks.
  *
  * Errors: none.
  */
 #include "model.h"
 
-/* Pin or unpin what the entries of a work request name by its DMA address. */
+/* Pin or unpin the mappings of the scatter/gather entries that contain DMA addresses. */
 static void mdl_pin(const struct mdl_qp *qp, u64 wr_id, const struct ib_sge *sge, u32 num_sge,
 		    bool pin)
 {
@@ -59,10 +59,10 @@ static void mdl_pin_recv(const struct mdl_qp *qp, const struct mdl_rwqe *wqe, bo
 static void mdl_owe(struct ib_cq *ibcq, const struct mdl_qp *qp, u64 wr_id)
 {
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
-	/* The RDMA core shares out all entries that a queue of its pool was given. */
+	/* The RDMA core uses all real entries of a completion queue in its pool. */
 	u32 entries = ibcq->shared ? ibcq->cqe : cq->requested;
 
-	/* One report each time that the limit is exceeded. */
+	/* Report once each time the limit is exceeded. */
 	if (atomic_inc_return(&cq->owed) == entries + 1)
 		mdl_violation(mdl_dev_of(ibcq->device), qp, wr_id,
 			      "more work requests than the %u entries that were requested of the completion queue",
@@ -70,7 +70,7 @@ static void mdl_owe(struct ib_cq *ibcq, const struct mdl_qp *qp, u64 wr_id)
 }
 
 /**
- * mdl_hold_send - account for and pin the memory of a send work request
+ * mdl_hold_send - account for a send work request and pin its memory
  * @qp: queue pair
  * @wqe: work request that is being posted
  *
@@ -84,9 +84,9 @@ void mdl_hold_send(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 }
 
 /**
- * mdl_hold_recv - account for and pin the memory of a receive work request
+ * mdl_hold_recv - account for a receive work request and pin its memory
  * @qp: queue pair
- * @wqe: work request that is being posted to its own receive queue
+ * @wqe: work request that is being posted to the receive queue of @qp
  *
  * Context: any, lock of the receive queue held.
  */
@@ -97,7 +97,7 @@ void mdl_hold_recv(struct mdl_qp *qp, const struct mdl_rwqe *wqe)
 	mdl_pin_recv(qp, wqe, true);
 }
 
-/* Unpin from the oldest send work request in use up to before @to. */
+/* Retire the send work requests from the oldest one in use to the one before index @to. */
 static void mdl_retire_sends(struct mdl_qp *qp, u32 to)
 {
 	struct mdl_sq *sq = &qp->sq;
@@ -123,7 +123,7 @@ static void mdl_retire_recvs(struct mdl_qp *qp, u32 to)
 }
 
 /**
- * mdl_retire - retire the work requests that a completion reports as done
+ * mdl_retire - retire the work requests that a completion covers
  * @cqe: completion that is being polled
  *
  * Context: any, lock of the completion queue held.
@@ -142,7 +142,7 @@ void mdl_retire(const struct mdl_cqe *cqe)
 
 /**
  * mdl_retire_all - retire all work requests of a queue pair
- * @qp: queue pair that is being reset or destroyed, whose completions were removed
+ * @qp: queue pair that is being reset or destroyed and whose completions were removed
  *
  * Context: any.
  */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Receive queues, of one queue pair or shared.
+ * Receive queues, shared or of one queue pair.
  *
- * Operation: the ULP posts work requests, engines take them in the order in which
- * they were posted. An entry is in use until the ULP polled its completion.
+ * Operation: the ULP posts work requests, and engines take them in the order of posting. An
+ * entry is in use until the ULP has polled its completion.
  *
  * Ownership: a queue pair or shared receive queue owns its ring.
  *
- * Concurrency: the lock of the receive queue; @freed is atomic, because polling holds
- * the lock of the completion queue.
+ * Concurrency: the lock of the receive queue protects the ring. @freed is atomic, because
+ * polling holds the lock of the completion queue instead.
  *
- * Errors: -ENOMEM beyond the capacity and -EINVAL for too many entries, both reported
- * as violations.
+ * Errors: -ENOMEM for a post beyond the capacity and -EINVAL for too many scatter/gather
+ * entries; both are reported as violations.
  */
 #include <linux/slab.h>
 
@@ -20,8 +20,8 @@
 /**
  * mdl_rq_init - allocate a receive queue
  * @rq: receive queue, zeroed
- * @size: capacity
- * @max_sge: entries of a work request
+ * @size: capacity, work requests
+ * @max_sge: largest number of scatter/gather entries of one work request
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -90,7 +90,7 @@ static const char *mdl_rq_add(struct mdl_qp *qp, struct mdl_rq *rq,
  * @qp: queue pair, or NULL for a shared receive queue
  * @rq: receive queue
  * @wr: list of work requests
- * @bad_wr: result, the first one not posted
+ * @bad_wr: output, the first work request that was not posted
  *
  * Context: any.
  * Return: 0 or errno.
@@ -123,12 +123,12 @@ int mdl_rq_post(struct mdl_dev *dev, struct mdl_qp *qp, struct mdl_rq *rq,
 /**
  * mdl_rq_take - take the oldest receive work request
  * @rq: receive queue
- * @wqe: result
- * @sge: room for its entries, or NULL if they are not needed
- * @below_limit: result, whether a shared receive queue fell below its limit
+ * @wqe: output
+ * @sge: output, the scatter/gather entries; NULL if they are not needed
+ * @below_limit: output, whether a shared receive queue fell below its limit
  *
  * Context: engine.
- * Return: whether there was one.
+ * Return: true if there was a work request.
  */
 bool mdl_rq_take(struct mdl_rq *rq, struct mdl_rwqe *wqe, struct ib_sge *sge,
 		 bool *below_limit)
@@ -154,7 +154,7 @@ bool mdl_rq_take(struct mdl_rq *rq, struct mdl_rwqe *wqe, struct ib_sge *sge,
 }
 
 /**
- * mdl_rq_reset - forget all work requests
+ * mdl_rq_reset - drop all work requests of a receive queue
  * @rq: receive queue of a queue pair whose completions were removed
  *
  * Context: any.

@@ -2,30 +2,30 @@
 /*
  * Send queues: order, fences, retries, completions.
  *
- * Operation: the engine issues work requests in order. Requests behind an RDMA READ are
- * issued while the READ is in flight, unless max_rd_atomic or a fence forbids that;
- * read.c describes when the data of a READ move. Completions come in order. A request
- * that fails moves the queue pair to the error state; the requests behind it are flushed,
- * unsignalled ones included.
+ * Operation: the engine issues work requests in order. Requests behind an RDMA READ are issued
+ * while the READ is in flight, unless max_rd_atomic or a send fence forbids it; read.c
+ * describes when the data of a READ are copied. Completions are delivered in order. A request
+ * that fails moves the queue pair to the error state; all requests behind it are flushed, even
+ * unsignalled ones.
  *
  * Ownership: a queue pair owns its ring.
  *
- * Concurrency: the ULP moves the head under the lock of the queue pair; the engine
- * moves the other indices; polling moves the index of the oldest entry in use.
+ * Concurrency: posting advances the head under the lock of the queue pair. Polling advances the
+ * index of the oldest entry in use. Only the engine changes the other indices.
  *
- * Errors: work completions.
+ * Errors: status of work completions.
  */
 #include <linux/slab.h>
 
 #include "model.h"
 
-/* Delay of RNR timer codes, units of 10 us (InfiniBand specification, table 45). */
+/* Delays of the RNR timer codes, units of 10 us (InfiniBand specification, table 45). */
 static const u32 mdl_rnr_delay[] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
 	1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
 
-/* A registration that takes long takes less than that, us. */
+/* Bound for the delay of a nasty registration or invalidation, us. */
 #define MDL_REGISTER_US		2000
 
 static const enum ib_wc_opcode mdl_wc_opcode[] = {
@@ -89,8 +89,8 @@ void mdl_sq_exit(struct mdl_sq *sq)
 }
 
 /**
- * mdl_sq_reset - forget all work requests
- * @sq: send queue of a queue pair in the reset state whose completions were removed
+ * mdl_sq_reset - drop all work requests of a send queue
+ * @sq: send queue of a queue pair that is being reset and whose completions were removed
  *
  * Context: any.
  */
@@ -104,7 +104,7 @@ void mdl_sq_reset(struct mdl_sq *sq)
 	sq->stopped = false;
 }
 
-/* Deliver the completion of the oldest request. */
+/* Complete the oldest request; returns false if the completion queue has no room. */
 static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 {
 	struct mdl_swqe *wqe = &qp->sq.wqe[qp->sq.done % qp->sq.size];
@@ -120,7 +120,7 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 		.sq_index = qp->sq.done,
 	};
 
-	/* Of successful send work requests only an RDMA READ has a length. */
+	/* InfiniBand defines the length for RDMA READs, but for no other send work request. */
 	memset(&cqe.wc.byte_len, MDL_UNDEFINED, sizeof(cqe.wc.byte_len));
 	if (wqe->opcode == IB_WR_RDMA_READ)
 		cqe.wc.byte_len = wqe->length;
@@ -130,7 +130,7 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 	return mdl_cq_add(mdl_cq_of(qp->ib.send_cq), &cqe, wqe->ends);
 }
 
-/* All requests of a queue pair in the error state. */
+/* Flush all work requests of a queue pair in the error state. */
 static void mdl_sq_flush(struct mdl_qp *qp, u32 head)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR, .opcode = IB_WC_RECV };
@@ -152,7 +152,7 @@ static void mdl_sq_flush(struct mdl_qp *qp, u32 head)
 }
 
 /**
- * mdl_sq_timer - go on with a send queue after an RNR or retry delay
+ * mdl_sq_timer - continue a send queue after an RNR or retry delay
  * @timer: timer of a queue pair
  *
  * Context: softirq.
@@ -184,10 +184,11 @@ static void mdl_sq_wait(struct mdl_qp *qp, u64 usecs)
 }
 
 /**
- * mdl_sq_rnr_delay - return for how long an RNR NAK stops a send queue
+ * mdl_sq_rnr_delay - return the delay of a send queue after an RNR NAK
  * @qp: requester
  *
- * The receiver says how long; both sides have the same setting here.
+ * InfiniBand uses the setting of the responder; the model uses that of the requester, because
+ * both ends are set alike.
  *
  * Context: any.
  * Return: us.
@@ -197,7 +198,7 @@ u64 mdl_sq_rnr_delay(const struct mdl_qp *qp)
 	return mdl_rnr_delay[qp->attr.min_rnr_timer & 31] * 10;
 }
 
-/* The final status of a request that was not answered, MDL_STATUS_* if it waits. */
+/* Start a retry delay and return @status, or return the final status after the last retry. */
 static enum ib_wc_status mdl_sq_retry(struct mdl_qp *qp, enum ib_wc_status status)
 {
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
@@ -220,7 +221,7 @@ static enum ib_wc_status mdl_sq_retry(struct mdl_qp *qp, enum ib_wc_status statu
 	return status;
 }
 
-/* Whether the next request may be issued before the READs in flight have ended. */
+/* Test whether a request may be issued before the READs in flight have ended. */
 static bool mdl_sq_may_issue(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 {
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
@@ -238,7 +239,7 @@ static bool mdl_sq_may_issue(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 	return true;
 }
 
-/* Whether the time of the next request has come; registrations may take long. */
+/* Test whether a request is due; a nasty device delays registrations. */
 static bool mdl_sq_is_due(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
@@ -253,12 +254,12 @@ static bool mdl_sq_is_due(struct mdl_qp *qp, struct mdl_swqe *wqe)
 }
 
 /**
- * mdl_sq_execute - try to execute a request, or a part of it
+ * mdl_sq_execute - try to execute a request or a part of it
  * @qp: queue pair
  * @wqe: work request
  *
  * Context: engine.
- * Return: status; MDL_STATUS_* if the send queue waits for another try.
+ * Return: status; MDL_STATUS_* if the send queue waits for a retry.
  */
 enum ib_wc_status mdl_sq_execute(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
@@ -277,7 +278,7 @@ enum ib_wc_status mdl_sq_execute(struct mdl_qp *qp, struct mdl_swqe *wqe)
 }
 
 /**
- * mdl_sq_finished - note that a request was executed to its end
+ * mdl_sq_finished - record that the execution of a request has ended
  * @qp: queue pair
  * @wqe: work request
  * @status: status of its completion
@@ -305,7 +306,7 @@ void mdl_sq_finished(struct mdl_qp *qp, struct mdl_swqe *wqe, enum ib_wc_status 
 		mdl_count(mdl_dev_of(qp->ib.device), stats[wqe->opcode]);
 }
 
-/* Issue one request; MDL_STATUS_* if the send queue waits. */
+/* Issue one request; returns MDL_STATUS_* if the send queue waits. */
 static enum ib_wc_status mdl_sq_issue_one(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	enum ib_wc_status status;
@@ -348,7 +349,7 @@ static void mdl_sq_issue(struct mdl_qp *qp, u32 head, int *budget)
 	}
 }
 
-/* Deliver completions, in order. */
+/* Deliver the completions of finished requests, in order. */
 static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
 {
 	struct mdl_sq *sq = &qp->sq;
@@ -373,10 +374,10 @@ static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
 /**
  * mdl_sq_run - execute work requests of a queue pair
  * @qp: queue pair
- * @budget: packets and work requests, reduced by what was executed
+ * @budget: packets and work requests; reduced by the executed ones
  *
  * Context: engine, or a section of the clock.
- * Return: whether there is more to do.
+ * Return: true if the caller must run the queue pair again.
  */
 bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 {
@@ -394,7 +395,7 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 	serving = qp->serving;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (state == IB_QPS_ERR) {
-		/* mdl_qp_served() has the engine come back. */
+		/* mdl_qp_served() wakes the engine again. */
 		if (!serving)
 			mdl_sq_flush(qp, head);
 	} else if (state == IB_QPS_RTS && !waiting) {
@@ -404,7 +405,7 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 		if (mdl_sq_finish(qp) != IB_WC_SUCCESS)
 			mdl_qp_fail(qp);
 		else if (qp->sq.next != head)
-			/* Otherwise a timer has it go on. */
+			/* In all other cases a timer wakes the engine. */
 			more = *budget <= 0 || qp->sq.reads < reads;
 	}
 	rcu_read_unlock();

@@ -2,10 +2,10 @@
 /*
  * Shared receive queues.
  *
- * Operation: a receive queue from which the engines take work requests for any of
- * the queue pairs that use it. Below its limit it raises one event.
+ * Operation: engines take work requests from the queue for all queue pairs that use it. When
+ * fewer work requests than its limit are left, the queue raises one event.
  *
- * Ownership: the RDMA core allocates it, the model its ring.
+ * Ownership: the RDMA core allocates shared receive queues; the model allocates their rings.
  *
  * Concurrency: see rq.c.
  *
@@ -18,8 +18,8 @@
 /**
  * mdl_create_srq - create a shared receive queue
  * @ibsrq: shared receive queue
- * @init: attributes; result, the granted capacity
- * @udata: NULL for the kernel
+ * @init: attributes; returns the granted capacity
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
@@ -54,8 +54,8 @@ int mdl_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
  * mdl_modify_srq - set the limit of a shared receive queue
  * @ibsrq: shared receive queue
  * @attr: attributes
- * @mask: which of them
- * @udata: NULL for the kernel
+ * @mask: attributes to change
+ * @udata: NULL for kernel users
  *
  * Context: process context.
  * Return: 0 or errno.
@@ -81,7 +81,7 @@ int mdl_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 /**
  * mdl_query_srq - return the attributes of a shared receive queue
  * @ibsrq: shared receive queue
- * @attr: result
+ * @attr: output
  *
  * Context: any.
  * Return: 0.
@@ -98,8 +98,8 @@ int mdl_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 /**
  * mdl_destroy_srq - destroy a shared receive queue
- * @ibsrq: shared receive queue, which no queue pair uses
- * @udata: NULL for the kernel
+ * @ibsrq: shared receive queue that no queue pair uses
+ * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
  * Return: 0.
@@ -116,7 +116,7 @@ int mdl_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  * mdl_post_srq_recv - post receive work requests to a shared receive queue
  * @ibsrq: shared receive queue
  * @wr: list of work requests
- * @bad_wr: result, the first one not posted
+ * @bad_wr: output, the first work request that was not posted
  *
  * Context: any.
  * Return: 0 or errno.

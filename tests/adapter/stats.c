@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of a device: /sys/kernel/debug/rdma-model/DEVICE/stats, one per line.
+ * Files of a device in /sys/kernel/debug/rdma-model/DEVICE.
  *
- * Operation: mdl_count() counts; the file shows all counters. The file "state" shows
- * the queues, for the search for a queue pair that hangs.
+ * Operation: "stats" shows the counters of mdl_count() and mdl_add(), one per line. "state"
+ * shows the indices of the queues, which helps to find the reason why a queue pair hangs.
+ * "profile" shows the name of the profile, and "nasty" the enabled kinds of nasty behaviour.
  *
  * Ownership: a device owns its folder.
  *
  * Concurrency: counters are atomic.
  *
- * Errors: a device without debugfs has no files and works nonetheless.
+ * Errors: without debugfs, a device has no files and works nevertheless.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -79,7 +80,7 @@ static int mdl_profile_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(mdl_profile);
 
-/* The kinds of nastiness that can happen, one per line. */
+/* Show the enabled kinds of nasty behaviour, one per line. */
 static int mdl_nasty_show(struct seq_file *m, void *unused)
 {
 	struct mdl_dev *dev = m->private;
@@ -115,7 +116,7 @@ static void mdl_state_cq(struct seq_file *m, const struct ib_cq *ibcq)
 		   !list_empty(&cq->vector_entry), ibcq->poll_ctx);
 }
 
-/* What all queue pairs are waiting for, read without locks. */
+/* Show the state of all queues; it is read without locks. */
 static int mdl_state_show(struct seq_file *m, void *unused)
 {
 	struct mdl_dev *dev = m->private;

@@ -2,27 +2,28 @@
 /*
  * The time that requests take on a timed adapter.
  *
- * Operation: when a request is executed, this file computes when its message is complete
- * at the responder and when the requester knows that. The parts of an adapter are used
- * one request after the other: its send queues, the processing of work requests, PCIe
- * for data that it sends, and the wire. The model copies the data when it executes the
- * request, which is never later than the computed time. Only the completions are held
- * until their computed time.
+ * Operation: when a request is executed, this file computes the time at which its message is
+ * complete at the responder, and the time at which the requester knows that. Each part of an
+ * adapter processes one request after the other: the send queues, the processing of work
+ * requests, PCIe for data to be sent, and the wire. The model copies the data when it executes
+ * the request, which is never later than the computed time. Only the completions are held until
+ * their computed time.
  *
- * The parts that all queue pairs share are lanes: a lane is a list of reserved spans of
- * time, and a request takes the first gap after its start that is long enough. A request
- * that waits for its own queue pair, or whose data arrive later, thus does not delay
- * others. The messages of one queue pair and direction keep their order on the wire.
+ * Parts that all queue pairs share are lanes. A lane is a list of reserved spans of time; a
+ * request takes the first gap after its start that is long enough. Therefore, a request that
+ * waits for its own queue pair, or whose data arrive later, does not delay others. The messages
+ * of one queue pair and direction keep their order on the wire.
  *
- * All times of the profile are multiplied by "slowdown": the emulated processor executes
- * one instruction per nanosecond, a real one about two.
+ * All times of the profile are multiplied by "slowdown", because the emulated processor
+ * executes one instruction per nanosecond and a real processor about two.
  *
- * Simplifications: a message occupies the wire without a break, so a short one waits for
- * the end of a long one that was sent before; acknowledgments take no time on the wire;
- * there is no congestion, and caches of the adapter never miss.
+ * Simplifications: a message occupies the wire without a break, so a short message waits for
+ * the end of a long one that was sent before. Acknowledgments take no time on the wire. There
+ * is no congestion, and caches of the adapter never miss.
  *
  * Ownership: devices and queue pairs own their parts.
- * Concurrency: engine, interrupts disabled, one processor.
+ * Concurrency: engines call mdl_timing_request() with interrupts disabled, on the only
+ * processor.
  * Errors: none.
  */
 #include <linux/math.h>
@@ -31,9 +32,9 @@
 
 #include "model.h"
 
-/* Bytes of a RETH, which a WRITE and the request of a READ have besides other headers. */
+/* Bytes of a RETH, an additional header of WRITEs and of the requests of READs. */
 #define MDL_RETH_BYTES	16
-/* Parts of a work request in the send queue of mlx5, bytes. */
+/* Bytes of a segment, a REG_MR and a LOCAL_INV in the send queue of mlx5. */
 #define MDL_WQE_SEGMENT	16
 #define MDL_WQE_REG_MR	192
 #define MDL_WQE_INV	128
@@ -89,7 +90,7 @@ void mdl_timing_init(struct mdl_dev *dev)
  * @wqe: work request
  *
  * Context: any.
- * Return: number of blocks of the profile; the parts of a request are those of mlx5.
+ * Return: number of blocks of the profile's size; the bytes of a request are those of mlx5.
  */
 u32 mdl_timing_blocks(const struct mdl_dev *dev, const struct mdl_swqe *wqe)
 {
@@ -116,13 +117,13 @@ u32 mdl_timing_blocks(const struct mdl_dev *dev, const struct mdl_swqe *wqe)
 	return DIV_ROUND_UP(bytes, dev->profile->timing.wqe_block_bytes);
 }
 
-/* Time of so many bytes at a rate, ns. */
+/* Time to transfer @bytes at @mbps, ns. */
 static u64 mdl_timing_bits(u64 bytes, u32 mbps)
 {
 	return div_u64(bytes * BITS_PER_BYTE * 1000, mbps);
 }
 
-/* Forget the spans that have passed, and the shortest one if the array is full. */
+/* Remove the spans that have passed; if the lane is still full, remove the shortest one, too. */
 static void mdl_timing_clean(struct mdl_lane *lane)
 {
 	u64 now = mdl_clock_now(), len, shortest = U64_MAX;
@@ -147,7 +148,7 @@ static void mdl_timing_clean(struct mdl_lane *lane)
 	lane->n = n;
 }
 
-/* Insert a span before the one with this index; spans that touch become one. */
+/* Insert a span before index @i, and merge it with adjacent spans. */
 static void mdl_timing_insert(struct mdl_lane *lane, u32 i, u64 from, u64 to)
 {
 	struct mdl_span *span = &lane->spans[i];
@@ -169,7 +170,7 @@ static void mdl_timing_insert(struct mdl_lane *lane, u32 i, u64 from, u64 to)
 	}
 }
 
-/* Reserve a lane for some time, not before the start; result, when that time begins. */
+/* Reserve a lane for @len ns, at or after @start; returns the start of the reserved time. */
 static u64 mdl_timing_reserve(struct mdl_lane *lane, u64 start, u64 len)
 {
 	u32 i;
@@ -184,8 +185,8 @@ static u64 mdl_timing_reserve(struct mdl_lane *lane, u64 start, u64 len)
 }
 
 /*
- * Send a message of so many bytes that is ready, after the one of the same queue pair that
- * ended at *last; result, when it has arrived.
+ * Send a message of @len bytes at @ready, but not before @last, the end of the previous message
+ * of the same queue pair and direction. Returns the time of arrival, and updates @last.
  */
 static u64 mdl_timing_wire(struct mdl_dev *dev, const struct mdl_qp *qp, u64 *last, u64 ready,
 			   u32 len)
@@ -199,7 +200,7 @@ static u64 mdl_timing_wire(struct mdl_dev *dev, const struct mdl_qp *qp, u64 *la
 	return *last + t->round_trip_ns / 2;
 }
 
-/* Read data from host memory; result, when the first of them are there. */
+/* Read @len bytes from host memory; returns the time at which the first of them arrive. */
 static u64 mdl_timing_fetch(struct mdl_dev *dev, u64 ready, u32 len)
 {
 	const struct mdl_timing *t = &dev->busy.timing;
@@ -208,7 +209,7 @@ static u64 mdl_timing_fetch(struct mdl_dev *dev, u64 ready, u32 len)
 	       t->pcie_read_ns;
 }
 
-/* How long a request on a memory region takes. */
+/* Time of a request on a memory region, ns; 0 for other requests. */
 static u64 mdl_timing_memory_ns(const struct mdl_timing *t, const struct mdl_swqe *wqe)
 {
 	if (wqe->opcode == IB_WR_REG_MR)
@@ -216,7 +217,7 @@ static u64 mdl_timing_memory_ns(const struct mdl_timing *t, const struct mdl_swq
 	return wqe->opcode == IB_WR_LOCAL_INV ? t->local_inv_ns : 0;
 }
 
-/* When the adapter begins to execute a request. */
+/* Reserve the processing of a request; returns the time at which its execution starts. */
 static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
@@ -224,7 +225,7 @@ static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	struct mdl_pace *pace = qp->pace;
 	u64 start, engine;
 
-	/* A request that is repeated, or stands behind one, begins now. */
+	/* A retried request, or a request that waited behind it, does not start in the past. */
 	start = max(wqe->posted, mdl_clock_now()) + t->doorbell_to_fetch_ns + t->wqe_fetch_ns;
 	start = max(start, pace->sq);
 	if (wqe->flags & IB_SEND_FENCE && pace->reads)
@@ -240,7 +241,7 @@ static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	return start;
 }
 
-/* A request on a memory region: it ends before the next one of its queue begins. */
+/* The next request of the queue starts after the end of a request on a memory region. */
 static void mdl_timing_memory(struct mdl_qp *qp, struct mdl_swqe *wqe, u64 start)
 {
 	start += mdl_timing_memory_ns(&mdl_dev_of(qp->ib.device)->busy.timing, wqe);
@@ -249,7 +250,7 @@ static void mdl_timing_memory(struct mdl_qp *qp, struct mdl_swqe *wqe, u64 start
 	wqe->ends = start;
 }
 
-/* When the responder has invalidated the key that a message names. */
+/* Return the time at which the responder has invalidated the key of a SEND_WITH_INV. */
 static u64 mdl_timing_invalidate(struct mdl_dev *peer, u64 arrives)
 {
 	const struct mdl_timing *t = &peer->busy.timing;
@@ -273,10 +274,10 @@ static void mdl_timing_read(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_
 }
 
 /**
- * mdl_timing_request - compute when a request arrives and ends
+ * mdl_timing_request - compute the times at which a request arrives and ends
  * @qp: queue pair
- * @peer: device of the responder, which may be that of the queue pair
- * @wqe: work request that is executed now; the results are in @arrives and @ends
+ * @peer: device of the responder; for requests on memory regions, the requester's device
+ * @wqe: work request that is being executed; returns the times in @arrives and @ends
  *
  * Context: engine.
  */
@@ -300,7 +301,7 @@ void mdl_timing_request(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_swqe
 		len += MDL_RETH_BYTES;
 		break;
 	}
-	/* Inline data came with the work request. */
+	/* Inline data arrive with the work request. */
 	if (wqe->length && !(wqe->flags & IB_SEND_INLINE))
 		start = mdl_timing_fetch(dev, start, wqe->length);
 	wqe->arrives = mdl_timing_wire(dev, qp, &qp->pace->sent, start, len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The times at which parts of a timed adapter are in use; timing.c explains them.
+ * Times at which the parts of a timed adapter are in use; see timing.c.
  *
  * Operation: the times are those of the clock in clock.h, in ns.
- * Ownership: parts of devices and queue pairs.
- * Concurrency: used by the engines with interrupts disabled on one processor.
+ * Ownership: the structures are parts of devices and queue pairs.
+ * Concurrency: only engines use them, with interrupts disabled, on the only processor.
  * Errors: none.
  */
 #ifndef MDL_TIMING_H
@@ -14,26 +14,26 @@
 
 #include "profile.h"
 
-/* READs that a queue pair may have in flight, in any profile. */
+/* Exceeds the number of READs that a queue pair can have in flight in any profile. */
 #define MDL_TIMING_READS	256
 
 struct mdl_dev;
 struct mdl_qp;
 struct mdl_swqe;
 
-/* Reserved spans of a lane; a request in flight needs one of each lane at most. */
+/* Capacity of a lane. A request in flight needs at most one span of each lane. */
 #define MDL_TIMING_SPANS	512
 
-/* A part of an adapter is in use from one time to another. */
+/* Time during which a part of an adapter is in use; @to is exclusive. */
 struct mdl_span {
 	u64 from;
 	u64 to;
 };
 
 /**
- * struct mdl_lane - part of an adapter that does one thing at a time
- * @n: number of spans
- * @spans: when it is in use: ascending, and separated by gaps
+ * struct mdl_lane - part of an adapter that processes one request at a time
+ * @n: number of used entries of @spans
+ * @spans: reserved times, in ascending order, separated by gaps
  */
 struct mdl_lane {
 	u32 n;
@@ -41,12 +41,12 @@ struct mdl_lane {
 };
 
 /**
- * struct mdl_busy - when the parts of a device are in use
- * @timing: timing table of the device, with the settings of the module
- * @slowdown: factor that the times of the table contain
- * @wqe: processing of work requests
- * @pcie: reading of host memory
- * @wire: sending
+ * struct mdl_busy - times at which the parts of a device are in use
+ * @timing: timing of the profile, changed by the module parameters
+ * @slowdown: factor by which the times in @timing were multiplied
+ * @wqe: lane that processes work requests
+ * @pcie: lane that reads data from host memory
+ * @wire: lane that sends
  */
 struct mdl_busy {
 	struct mdl_timing timing;
@@ -57,12 +57,12 @@ struct mdl_busy {
 };
 
 /**
- * struct mdl_pace - how far the send queue of a queue pair is
- * @sq: time before which no further request is executed
- * @sent: when its last message was on the wire
- * @answered: when the last READ response of the responder was on the wire
+ * struct mdl_pace - progress of the send queue of a queue pair
+ * @sq: time before which no further request starts
+ * @sent: time at which the last message of the requester left the wire
+ * @answered: time at which the last READ response of the responder left the wire
  * @reads: number of READs so far
- * @read_ends: when the last of them ended
+ * @read_ends: times at which the last READs ended; a ring indexed by @reads
  */
 struct mdl_pace {
 	u64 sq;

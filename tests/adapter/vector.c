@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Completion vectors: events of completion queues, each vector on its own processor.
+ * Completion vectors: each one delivers events of completion queues on its own processor.
  *
- * Operation: a completion queue that has an event is put on the list of its vector,
- * whose bottom half, the interrupt handler, calls the ULP.
+ * Operation: a completion queue with an event is put on the list of its vector. The bottom half
+ * of the vector stands for the interrupt handler and calls the ULP.
  *
  * Ownership: a device owns its vectors.
  *
- * Concurrency: the bottom half of one vector never runs on two processors. Once
- * mdl_vector_drop() returns, the ULP is not called for that completion queue.
+ * Concurrency: the bottom half of a vector runs on at most one processor at a time. After
+ * mdl_vector_drop() has returned, the ULP is no longer called for that completion queue.
  *
  * Errors: -ENOMEM.
  */
@@ -45,7 +45,7 @@ static void mdl_vector_work(struct work_struct *work)
 }
 
 /**
- * mdl_vector_raise - have the ULP called for a completion queue
+ * mdl_vector_raise - schedule the call of the ULP for a completion queue
  * @cq: completion queue
  *
  * Context: any.
@@ -64,8 +64,8 @@ void mdl_vector_raise(struct mdl_cq *cq)
 }
 
 /**
- * mdl_vector_drop - have the ULP called no longer for a completion queue
- * @cq: completion queue, which raises no further event
+ * mdl_vector_drop - stop the calls of the ULP for a completion queue
+ * @cq: completion queue that raises no further event
  *
  * Context: process context, may sleep.
  */
@@ -81,7 +81,7 @@ void mdl_vector_drop(struct mdl_cq *cq)
 
 /**
  * mdl_vectors_init - create the vectors of a device
- * @dev: device with the number of its vectors
+ * @dev: device whose number of vectors is set
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.

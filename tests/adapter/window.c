@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measurement of the I/O of disks: /sys/kernel/debug/rdma-model/window.
+ * Measurement of disk I/O: /sys/kernel/debug/rdma-model/window.
  *
- * Operation: "DISK OP SKIP COUNT" written to the file begins a measurement of the disks
- * whose names begin with DISK; OP is r, w or rw. After SKIP requests have completed it
- * notes the time of the clock (clock.c) and the counters of all devices, after COUNT
- * further ones again. Reading the file waits for the end and shows the differences and
- * the latencies between start and completion. At both times a certain NOP is executed,
- * at which an emulator can count instructions (tests/bench/count).
+ * Operation: writing "DISK OP SKIP COUNT" to the file starts a measurement of the disks whose
+ * names begin with DISK; OP is r, w or rw. The measured window starts after SKIP requests have
+ * completed, and ends after COUNT further ones. The clock (clock.c) and the counters of all
+ * devices are read at both times. Reading the file waits for the end, and shows the differences
+ * and the latencies of the requests. At both times the processor also executes a certain NOP,
+ * by which an emulator can count instructions (tests/bench/count).
  *
- * A latency starts where the block layer creates the request (block_io_start), because
- * each driver starts a request (block_rq_issue) at another point of its queue_rq(). It
- * ends in blk_mq_end_request() (block_rq_complete), which all drivers call last.
+ * A latency starts where the block layer creates the request (block_io_start), because drivers
+ * start a request (block_rq_issue) at different points of their queue_rq(). A latency ends in
+ * blk_mq_end_request() (block_rq_complete), which all drivers call last.
  *
  * Ownership: the module owns all data.
  *
- * Concurrency: the tracepoints of block requests, with interrupts disabled on one
- * processor; a mutex serialises writers and readers.
+ * Concurrency: the tracepoint functions run with interrupts disabled on the only processor. A
+ * mutex serialises writers and readers of the file.
  *
- * Errors: -EINVAL and -ENOMEM for the writer. Without the tracepoints there is no file.
+ * Errors: writing fails with -EINVAL or -ENOMEM. The file does not exist if the kernel lacks
+ * the tracepoints or devices are not timed.
  */
 #include <linux/blk-mq.h>
 #include <linux/debugfs.h>
@@ -35,7 +36,7 @@
 #include "model.h"
 #include "window.h"
 
-/* Requests in flight that are remembered; further ones have no latency. */
+/* Capacity for requests in flight; the latencies of further requests are not measured. */
 #define MDL_WINDOW_FLIGHT	8192
 #define MDL_WINDOW_MAX		1000000
 
@@ -74,7 +75,7 @@ static struct {
 	struct mdl_flight *pool;
 } mdl_window;
 
-/* The NOP that tests/bench/count/plugin.c looks for. */
+/* Execute the NOP that tests/bench/count/plugin.c looks for. */
 static void mdl_window_mark(void)
 {
 #ifdef CONFIG_X86
@@ -82,7 +83,7 @@ static void mdl_window_mark(void)
 #endif
 }
 
-/* The first call notes the counters, the second one what they have gained. */
+/* The first call stores the counters, the second call their differences. */
 static void mdl_window_counters(void)
 {
 	struct mdl_dev *dev;
@@ -110,7 +111,7 @@ static void mdl_window_times(void)
 	mdl_window.time = mdl_clock_now() - mdl_window.time;
 	mdl_window.wall = ktime_get_ns() - mdl_window.wall;
 	mdl_window.own = mdl_clock_own() - mdl_window.own;
-	/* Timer interrupts that were not for an adapter. */
+	/* Number of timer interrupts that were not for an adapter. */
 	mdl_window.stale = mdl_window.timers - mdl_clock_interrupts() - mdl_window.stale;
 }
 
@@ -141,7 +142,7 @@ static void mdl_window_started(void *data, struct request *rq)
 
 	if (!mdl_window_is_ours(rq))
 		goto out;
-	/* A request that was merged into another one never completed. */
+	/* A request that was merged into another one never completes: reuse its entry. */
 	f = mdl_window_find(rq);
 	if (!f && !hlist_empty(&mdl_window.free)) {
 		f = hlist_entry(mdl_window.free.first, struct mdl_flight, entry);
@@ -196,7 +197,7 @@ out:
 	mdl_leave(flags);
 }
 
-/* Called first in each timer interrupt of the processor. */
+/* Called at the start of each timer interrupt of the processor. */
 static void mdl_window_timer(void *data, int vector)
 {
 	mdl_window.timers++;
@@ -223,7 +224,7 @@ err_start:
 	return ret;
 }
 
-/* Forget the last measurement, whether it has ended or not. */
+/* Drop the last measurement, even if it has not ended. */
 static void mdl_window_stop(void)
 {
 	if (mdl_window.phase != MDL_PHASE_NONE) {
@@ -330,7 +331,7 @@ static int mdl_window_show(struct seq_file *m, void *unused)
 {
 	int ret;
 
-	/* Only a writer ends this phase otherwise, and then there is nothing to wait for. */
+	/* A writer may have ended the measurement; then there is nothing to wait for. */
 	ret = wait_event_interruptible(mdl_window.wait,
 				       READ_ONCE(mdl_window.phase) == MDL_PHASE_DONE ||
 				       READ_ONCE(mdl_window.phase) == MDL_PHASE_NONE);
@@ -378,7 +379,7 @@ static void mdl_window_tracepoint(struct tracepoint *tp, void *unused)
 }
 
 /**
- * mdl_window_init - create the file of measurements
+ * mdl_window_init - create the debugfs file for measurements
  * @folder: debugfs folder of the module
  *
  * Context: process context, may sleep.
@@ -393,9 +394,9 @@ void mdl_window_init(struct dentry *folder)
 }
 
 /**
- * mdl_window_exit - end the measurement
+ * mdl_window_exit - drop the last measurement
  *
- * Context: process context, may sleep; the file is gone.
+ * Context: process context, may sleep; the debugfs file no longer exists.
  */
 void mdl_window_exit(void)
 {

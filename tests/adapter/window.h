@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Measurement of the I/O of a disk by the clock of timed adapters; window.c explains it.
+ * Measurement of disk I/O by the clock of timed adapters; see window.c.
  *
- * Operation: init and exit with the debugfs folder of the module.
+ * Operation: mdl_window_init() and mdl_window_exit() are called together with the setup and the
+ * removal of the debugfs folder of the module.
  * Ownership, concurrency, errors: see window.c.
  */
 #ifndef MDL_WINDOW_H

@@ -1,21 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 300
-# short: two clients on one disk, no file system: what one was told is written the other reads; a flush covers both
+# short: two clients on one disk without a file system: each reads the acknowledged writes of the other; a flush of one covers the writes of both
 . ../lib/cluster.sh
 
 ROUNDS=4 OPS=200
 [ -z "$LAB_SLOW" ] || ROUNDS=2 OPS=60
 IMAGE=/dev/shm/image
 
-# flush_of I: the entry of the last flush before mark I in the log
+# flush_of I: print the number of the last log entry before mark I that is a flush
 flush_of() {
 	awk -v name="mark=flushed-$1" '
 		$4 ~ /flush/ { last = substr($1, 7) }
 		$NF == name { print last; exit }' "$OUT/list"
 }
 
-# holds I TO: is all there that had been acknowledged before flush I, if the power is cut at TO
+# holds I TO: replay the log up to entry TO, as a power cut there leaves the disk; succeed if the
+# disk has all writes that were acknowledged before flush I
 holds() {
 	rm -f $IMAGE
 	truncate -s 16M $IMAGE
@@ -45,7 +46,7 @@ if [ "$NODE" = 1 ]; then
 		flush=$(flush_of "$i")
 		[ "$flush" ] || die "no flush before mark $i"
 		holds "$i" $((flush + 1)) || die "flush $i did not cover it: $(tail -n 3 "$OUT/verify-$i")"
-		# and without what came just before that flush, not
+		# Control: without the log entries of round I the check must fail.
 		[ "$i" = 1 ] && before=0 || before=$(($(flush_of $((i - 1))) + 1))
 		[ "$before" -lt "$flush" ] || die "flush $i is one of another round"
 		if holds "$i" "$before"; then die "the check does not see that round $i is missing"; fi
@@ -55,7 +56,7 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# turn I: is it this node's
+# turn I: succeed if this node writes in round I
 turn() { [ $((2 + $1 % 2)) = "$NODE" ]; }
 
 barrier exported
@@ -73,7 +74,7 @@ done
 took "$i rounds"
 run gencheck verify --journal "$SHARED/relay" "$dev"
 both relayed
-# what one makes wrong the other must find
+# Control: node 2 plants an old block; the check on node 3 must find it.
 if [ "$NODE" = 2 ]; then
 	run dd if="$dev" of=/dev/shm/right bs=1M count=1 iflag=direct status=none
 	run gencheck plant --journal "$SHARED/relay" old any "$dev"

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 300
-# short: fence_rnbd over ssh: a host under load is fenced on two targets or it is none, and let in again
+# short: fence_rnbd by ssh succeeds only once both targets have fenced a host under load; the disks do not change after that; the host can be unfenced
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Nodes 1 and 2 are targets, node 3 has a disk of each. The agent runs on node 1: one target
-# is the machine itself, the other is reached by ssh, with a key that can do nothing else.
+# Nodes 1 and 2 are targets; node 3 attaches a disk of each. The agent runs on node 1. It fences
+# on node 1 directly and on node 2 by ssh, with a key that can only run fence_rnbd there.
 MIB=16
 TARGETS=10.9.0.1,10.9.0.2
 HOST=$(host_id 3)
 
-# targets NAME [SECONDS] - a barrier of the two
+# targets NAME [SECONDS]: wait at a barrier of the two targets
 targets() { lab barrier "$1" --nodes 1,2 --timeout "${2:-60}" || die "barrier $1"; }
 
 load() {
@@ -71,7 +71,8 @@ end_target() {
 fenced() { [ "$(rnbd fenced "$HOST")" = fenced ]; }
 sum() { dd if="$disk" bs=1M iflag=direct status=none | md5sum; }
 
-# The storage of this target holds up what it has, until it is told otherwise.
+# second_target: suspend the storage of node 2, so that the fence cannot complete there, and
+# resume it after the agent has failed
 second_target() {
 	local before
 
@@ -88,7 +89,7 @@ second_target() {
 	targets undrained 120
 	dmsetup resume slow
 	targets drained
-	# from then on nothing may change, the agent may say so a moment later
+	# The disk must not change from here on. The agent may report the fence later.
 	wait_for 60 fenced
 	before=$(sum)
 	barrier fenced 120
@@ -100,7 +101,7 @@ second_target() {
 	end_target
 }
 
-# agent STATUS [OPTION...] - what it says is in $said
+# agent STATUS [OPTION...]: run the agent, which must exit with STATUS; its output is in $said
 agent() {
 	local want=$1 status start=$SECONDS
 
@@ -118,7 +119,7 @@ first_target() {
 	mkdir -p /root/.ssh
 	ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519 || die "ssh-keygen"
 	tell key "$(cat /root/.ssh/id_ed25519.pub)"
-	# all machines have the host keys of the guest root
+	# All lab machines have the same ssh host keys, because they share one root image.
 	for i in 1 2 4; do echo "10.9.0.$i $(cut -d ' ' -f 1,2 /etc/ssh/ssh_host_ed25519_key.pub)"; done \
 		>/root/.ssh/known_hosts
 	barrier key

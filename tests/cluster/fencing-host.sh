@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
-# short: a fenced host: its I/O is at its end before that is said, nothing of it lands later, even if it slept
+# short: rnbd fence returns only when the I/O of the host has ended; no write of that host lands later, not even from a host that was paused
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -10,9 +10,9 @@ HOST=$(host_id 2)
 DIR=/sys/kernel/config/rnbd/hosts/$HOST
 KEPT=/var/lib/rnbd/fences/$HOST
 
-# --- the client: does what it is told, and looks
+# --- the client: load and checks
 
-# load: random writes of random bytes for as long as they succeed
+# load: start random writes of random bytes; the load ends at the first error
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randwrite --bs=4k \
 	    --iodepth=8 --size=${MIB}m --refill_buffers --time_based --runtime=3600 --minimal \
@@ -21,7 +21,7 @@ load() {
 	wait_for 30 counter_over "$dev" requests 100
 }
 
-# all that the load may have under way waits
+# stands_still: succeed if the load sends no request for 1 s, because its limit is in flight
 stands_still() {
 	local before
 	before=$(counter "$dev" requests)
@@ -29,7 +29,7 @@ stands_still() {
 	[ "$(counter "$dev" requests)" = "$before" ]
 }
 
-# given_up TEXT: the disk is lost for good, and I/O fails at once
+# given_up TEXT: the disk must fail for good with TEXT as the reason; I/O must fail at once
 given_up() {
 	wait_for 60 grep -q failed "/sys/block/${dev##*/}/rnbd/state"
 	rnbd show "$dev" | grep -q "$1" || { rnbd show "$dev"; die "the reason does not say: $1"; }
@@ -69,10 +69,10 @@ client() {
 		load
 		began=$(now_ms)
 		barrier "sleep-$round"
-		# it sleeps here
+		# The target pauses this machine here.
 		barrier "slept-$round" 120
 		if [ $round = disabled ]; then
-			# its session may have stayed
+			# Wait for the disk itself: its session may survive the pause.
 			wait_for 30 back_since "$dev" "$began"
 			kill $load
 			wait $load
@@ -98,7 +98,7 @@ client() {
 	given_up "this host is fenced"
 	detach "$dev"
 	rmmod rnbd
-	# the target says that it is busy until the fence is complete
+	# The target answers BUSY until the fence is complete; the tool retries.
 	dev=$(attach disk0 --wait 60) || exit 1
 	barrier wait-lifted
 	detach "$dev"
@@ -132,7 +132,7 @@ fenced_is() { [ "$(rnbd fenced "$HOST")" = "$1" ]; }
 sum() { dd if="$disk" bs=1M iflag=direct status=none | md5sum; }
 sum_differs() { [ "$(sum)" != "$1" ]; }
 
-# target_again: the target starts anew, with what was saved in $OUT/saved
+# target_again: reload the target module and restore $OUT/saved
 target_again() {
 	# Removing the host rewrites its kept file; a power cut would leave the file as it was.
 	cp "$KEPT" "$OUT/kept" || die "nothing is kept"
@@ -161,7 +161,7 @@ target() {
 	said=$(rnbd fence "$HOST" --timeout 2 2>&1) && die "fenced with writes in flight"
 	[[ $said = *"its I/O has not ended within 2 s"* ]] || die "it says: $said"
 	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
-	# whoever writes to configfs waits in the kernel, and can be killed
+	# A write to the attribute "fenced" waits in the kernel; SIGKILL must end the wait.
 	sh -c "echo 1 >$DIR/fenced" &
 	pid=$!
 	wait_for 10 waits_in_kernel $pid
@@ -193,7 +193,8 @@ target() {
 	rnbd unfence "$HOST" || die "rnbd unfence"
 	barrier unfenced
 
-	# in the first round it is not fenced: it does come back with what it had
+	# Control: in the first round the paused host is not fenced; its writes must land when it
+	# resumes.
 	for round in disabled fenced; do
 		echo "$round while it sleeps"
 		barrier "sleep-$round" 120
@@ -222,7 +223,8 @@ target() {
 	[ "$(refusals revoked)" -ge 1 ] || die "nobody was refused"
 	barrier again 120
 
-	# the generation lives longer than the target, and than what rnbd save has kept
+	# The host is fenced after rnbd save and before the restart of the target: the target must
+	# still know the new fence generation.
 	echo "fenced and unfenced, and the target started anew, while it sleeps"
 	barrier sleep-kept 120
 	rnbd save "$OUT/saved" || die "save"
@@ -267,14 +269,15 @@ target() {
 	barrier until-restart
 	barrier restarted 120
 	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
-	# what is kept still says fenced, but by whom it does not say any more
+	# The restart of the client has lifted the fence, but the kept state still says fenced. The
+	# target must lift the restored fence when the client reconnects with that generation.
 	rnbd save "$OUT/saved" || die "save"
 	target_again
 	barrier target-again
 	barrier connected-again 120
 	dmesg_has "$HOST was let in before and is not fenced any more" || die "it was not fenced"
 	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
-	# but not if it is fenced again: then the generation is another one
+	# Another fence begins a new generation, so the same client must be refused after that.
 	lab pause 2
 	target_again
 	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"

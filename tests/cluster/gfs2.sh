@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 400 --ignore-report touch:[0-9]+.blocked.for.more.than
-# short: GFS2 on two clients: sharing checks; a node dies amid load: the other waits until fence_rnbd succeeds, then goes on; it comes back
+# short: GFS2 on two clients: sharing checks; a node dies under load: the other waits until fence_rnbd succeeds, then continues; the node rejoins
 . ../lib/cluster.sh
 
-# Milliseconds until corosync takes a silent node for dead, and what it adds for the others'
-# consent is 1.2 times that. More than any stall of a busy host.
+# Token time-out of corosync in ms. corosync declares a silent node dead after that time plus the
+# consensus time-out, which is 1.2 times as long. The sum exceeds any stall of a busy host.
 TOKEN=$((5000 * ${LAB_SLOW:-1}))
 
-# or it sleeps: see gfs2-sleeper.sh
+# The fate of node 3: killed, or paused (gfs2-sleeper.sh)
 : "${HOW:=killed}"
 
-# what systemd does elsewhere, and scp
+# before_command COMMAND: copy the keys and start the daemons, as scp and systemd do on real
+# machines
 before_command() {
 	bring_keys "$1"
 	[[ $1 = corosync-quorumtool* ]] || return 0
@@ -21,7 +22,7 @@ before_command() {
 	wait_for 20 dlm_tool status
 }
 
-# Without locks between the nodes the first of the checks must fail.
+# without_locks: control: without locks between the nodes the first sharing check must fail
 without_locks() {
 	mkdir -p $DIR
 	[ "$NODE" = 3 ] || run mkfs.gfs2 -O -q -p lock_nolock -j 1 -J 8 $DISK
@@ -39,9 +40,10 @@ without_locks() {
 	run umount $DIR
 }
 
-# --- the generation checker: node 3 writes to a second disk, raw, that it has alone
+# --- the generation checker: node 3 writes to a second disk, raw, that only node 3 attaches
 
-# Writes under way, and how many of them are sent at once: the others wait in node 3.
+# The checker has WRITERS writes in flight. The client sends DEPTH of them at a time; the others
+# wait in node 3.
 WRITERS=16 DEPTH=4
 
 raw_export() {
@@ -50,7 +52,7 @@ raw_export() {
 	rnbd export add raw --path /dev/mapper/raw --host "$victim" --port "$ADDR" || die "export"
 }
 
-# in place of this shell
+# raw_write: replace this shell by the checker
 raw_write() {
 	exec gencheck run --journal "$SHARED/raw" --journal-io pwrite --writer 3 --threads $WRITERS \
 		--blocks 512 --mix 0:1:0 --time 3600 "$raw" >"$SHARED/raw-said" 2>&1
@@ -65,30 +67,29 @@ raw_stands_still() {
 	[ "$(md5sum <"$SHARED/raw")" = "$before" ] && [ "$(raw_in_doubt)" = $WRITERS ]
 }
 
-# The storage holds up what it has, until all of node 3 waits.
+# raw_hold: suspend the storage and wait until all writers of node 3 wait for it
 raw_hold() {
 	wait_for 30 test -s "$SHARED/raw"
 	dmsetup suspend --noflush --nolockfs raw || die "dmsetup suspend"
 	wait_for 30 raw_stands_still
 }
 
-# raw_keep NAME - keep which generations are on the disk; of what was acknowledged nothing
-# is missing
+# raw_keep NAME: record which generations the disk has; fail if an acknowledged write is missing
 raw_keep() {
 	cp "$SHARED/raw" "$OUT/raw-$1"
 	gencheck verify --journal "$OUT/raw-$1" --adopt "$raw" >"$OUT/raw-$1.kept" ||
 		die "raw, $1: $(tail -n 3 "$OUT/raw-$1.kept")"
 }
 
-# raw_since NAME - how many blocks have another generation now
+# raw_since NAME: print how many blocks have another generation than at raw_keep NAME
 raw_since() {
 	gencheck verify --journal "$OUT/raw-$1" "$raw" >"$OUT/raw-$1.since"
 	sed -n 's/^totals .* wrong=\([0-9]*\) .*/\1/p' "$OUT/raw-$1.since"
 }
 raw_moved() { [ "$(raw_since "$1")" -gt 0 ]; }
 
-# A node that sleeps and is not fenced, but has its sessions ended: what it has waiting lands
-# when it wakes up, and that is seen.
+# without_fencing: control: the target ends the attachment of the paused node 3 without fencing
+# it. The writes that wait in node 3 must land when it resumes, and the check must see them.
 without_fencing() {
 	if [ "$NODE" = 3 ]; then
 		raw_write &
@@ -113,7 +114,7 @@ without_fencing() {
 
 sum() { dd if=/dev/sdb bs=1M iflag=direct status=none | md5sum; }
 
-# It wakes up with all that it was about to write.
+# wake: resume node 3, in which writes still wait; all of these must fail, and no byte may land
 wake() {
 	local before refused failed
 
@@ -124,7 +125,7 @@ wake() {
 	cat "$SHARED/raw-said"
 	failed=$(sed -n 's/^totals .* failed=\([0-9]*\) .*/\1/p' "$SHARED/raw-said")
 	need_counter "$failed" -ge $((WRITERS - DEPTH)) "writes that had waited in node 3 and failed"
-	# as a conflict of reservations
+	# EBADE is the errno of a reservation conflict.
 	grep -q " errors=$failed .* EBADE=$failed\$" "$SHARED/raw-said" || die "they did not all fail with EBADE"
 	same "$(sum)" "$before" "the disk, after what was fenced has woken up"
 	same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "who is fenced"
@@ -135,14 +136,14 @@ target() {
 
 	wait_for 240 test -e "$SHARED/loaded"
 	raw_hold
-	# the agent does not get through at first
+	# Without sshd on the target the fencing agent fails at first.
 	kill "$(</run/sshd.pid)"
 	if [ "$HOW" = killed ]; then lab kill 3; else lab pause 3; fi
 	tell gone ""
 	wait_for 120 test -e "$SHARED/failing"
 	fenced_is no || die "node 3 is $(rnbd fenced "$victim") while the agent fails"
 	run /usr/sbin/sshd
-	# and then it waits for the storage
+	# The fence now waits for the suspended storage.
 	wait_for 60 fenced_is draining
 	raw_keep draining
 	tell draining ""
@@ -170,11 +171,11 @@ target() {
 	unload
 }
 
-# --- node 3 is started anew, and joins again
+# --- node 3 restarts and rejoins
 
 FILES=(etc/rnbd etc/corosync etc/dlm root/.ssh)
 
-# It has the files that it had, and is refused.
+# restarted: restore the files of node 3; if it was paused, it is still fenced and must be refused
 restarted() {
 	local said
 
@@ -204,8 +205,8 @@ come_back() {
 	unload
 }
 
-# What is wrong on node 3 is its own affair: its disk takes nothing more before its locks go to
-# node 2, which replays its journal. Ends the script.
+# withdraw: make GFS2 withdraw on node 3. Its disk must fail before its locks go to node 2, which
+# replays the journal of node 3. Ends the script.
 withdraw() {
 	if [ "$NODE" = 3 ]; then
 		run /lib/systemd/systemd-udevd --daemon
@@ -219,7 +220,7 @@ withdraw() {
 			"given up telling LM to unmount" "what came first"
 		echo more 2>/dev/null >$DIR/more && die "it still writes"
 		both withdrawn 120
-		# its file system cannot be unmounted safely any more
+		# A file system that has withdrawn can no longer be unmounted safely.
 		both apart
 		barrier end 120
 		exit 0
@@ -272,7 +273,7 @@ fi
 need_fstab gfs2
 [ "$HOW" = paused ] || share $DIR
 
-# files of node 3: each is told when it is on the disk, and on it goes until it dies
+# Node 3 creates files until it dies, and reports the number of each file that is synced.
 if [ "$NODE" = 3 ]; then
 	run tar -C / -cf "$OUT/files.tar" "${FILES[@]}"
 	mkdir $DIR/load
@@ -317,6 +318,6 @@ run fsck.gfs2 -n $DISK
 took "fsck"
 lab barrier unmounted --nodes 1,2 --timeout 60 || die "barrier unmounted"
 lab barrier started --nodes 1,2 --timeout 180 || die "barrier started"
-# by fstab
+# mount finds the disk in /etc/fstab.
 run mount $DIR
 come_back

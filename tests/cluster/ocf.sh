@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 600 --with pacemaker
-# short: agents for clusters: ocf-tester and schemas; started, watched and stopped as Pacemaker does; what fails is noticed
+# short: resource agents pass ocf-tester and the metadata schemas; start, monitor and stop work as Pacemaker calls them; monitor reports failures
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -9,7 +9,8 @@ AGENTS=/usr/lib/ocf/resource.d/rnbd
 export OCF_ROOT=/usr/lib/ocf OCF_RESOURCE_INSTANCE=data OCF_RESKEY_CRM_meta_timeout=30000
 DISK=("address=$ADDR" export=disk0 queues=1)
 
-# agent STATUS AGENT ACTION [NAME=VALUE...] - parameters, or OCF_... as it is
+# agent STATUS AGENT ACTION [NAME=VALUE...]: run an agent, which must exit with STATUS; its output
+# is in $said. NAME is a parameter of the resource, or a variable if it begins with OCF_.
 agent() {
 	local want=$1 agent=$2 action=$3 status value environment=()
 
@@ -24,7 +25,7 @@ agent() {
 }
 says() { [[ $said = *"$1"* ]] || die "it says '$said', not '$1'"; }
 
-# tester AGENT [NAME=VALUE...] - what resource-agents has to say
+# tester AGENT [NAME=VALUE...]: the agent must pass ocf-tester of the package resource-agents
 tester() {
 	local agent=$1 value options=()
 
@@ -36,8 +37,8 @@ tester() {
 	echo "$said"
 }
 
-# walk AGENT [NAME=VALUE...] - the steps of ocf-tester: each action is of the right effect,
-# and of none if that is there already
+# walk AGENT [NAME=VALUE...]: the steps of ocf-tester. Each action must have its effect, and must
+# succeed without one if the resource is already in that state.
 walk() {
 	local agent=$1 action
 
@@ -70,7 +71,7 @@ tester target
 agent 0 target start
 tester disk "${DISK[@]}"
 agent 0 target stop
-# and without what that package has for agents
+# The agents must also work without the shell functions of resource-agents.
 export OCF_FUNCTIONS_DIR=/nowhere
 walk target
 agent 5 target start config=/no/such
@@ -121,7 +122,7 @@ agent 0 disk stop "${DISK[@]}"
 
 echo "a disk that has failed for good"
 agent 0 disk start "${DISK[@]}" loss_timeout=9 wait=0
-# what was changed and not saved is kept
+# When the agent stops the target, it must keep changes that were not saved.
 run rnbd export disable disk1
 agent 0 target stop
 same "$(jq -r '.exports[] | select(.enable | not) | .name' /etc/rnbd/target.json.last)" disk1 "kept"

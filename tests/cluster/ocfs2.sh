@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 400
-# short: OCFS2 on two clients: sharing checks; storage away from a node: longer than its heartbeat may be late, it resets itself; it comes back
+# short: OCFS2 on two clients: sharing checks; a node without storage waits; beyond the heartbeat limit it resets itself, the other continues; it rejoins
 . ../lib/cluster.sh
 
-# A node whose heartbeat could not be written for (THRESHOLD - 1) * 2 s resets itself, the
-# others take it for dead after THRESHOLD * 2 s. More than any stall of a busy host.
+# A node that could not write its heartbeat for (THRESHOLD - 1) * 2 s resets itself. The others
+# declare it dead after THRESHOLD * 2 s. Both are longer than any stall of a busy host.
 THRESHOLD=$((9 * ${LAB_SLOW:-1}))
 LIMIT=$(((THRESHOLD - 1) * 2))
 
-# or from all: see ocfs2-all.sh
+# The nodes that lose the storage: one, or all (ocfs2-all.sh)
 : "${FROM:=one}"
 
-# storage away ADDRESS,...|back - of these nodes alone
+# storage away ADDRESS,...: drop the RoCE packets of these nodes; storage back: accept them again
+# and print how many were dropped
 storage() {
 	if [ "$1" = away ]; then
 		nft add rule ip away input ip saddr "{ $2 }" udp dport 4791 counter drop
@@ -22,19 +23,19 @@ storage() {
 	fi
 }
 
-# resets NODE - without storage it does, in time
+# resets NODE: the node, which has no storage, must reset itself before the deadline
 resets() {
 	lab barrier dead --nodes "1,$1" --timeout $((3 * LIMIT)) 2>"$OUT/dead" && die "node $1 came"
 	grep -q "n$1 will not come: dead" "$OUT/dead" || die "node $1 lives on without storage: $(<"$OUT/dead")"
 }
 
-# keep NAME - a file that is on the disk for sure
+# keep NAME: write a file with fsync and record its checksum
 keep() {
 	run dd if=/dev/urandom of="$DIR/faults/$1.$NODE" bs=64k count=8 conv=fsync status=none
 	md5sum <"$DIR/faults/$1.$NODE" >"$SHARED/$1.$NODE"
 }
 
-# load DIR - until this machine resets itself
+# load DIR: create files until this machine resets itself
 load() {
 	local i=0
 
@@ -46,14 +47,14 @@ load() {
 }
 loaded() { [ -e "$SHARED/load-$1" ] && [ "$(told "load-$1")" -gt "$2" ]; }
 
-# Nodes that hear each other, and are all without storage, wait for it. If they do not hear
-# each other all reset themselves, and nobody is left to replay a journal.
+# all_away: while the nodes reach each other, all must wait for the lost storage and then continue.
+# Once they do not reach each other either, all must reset themselves; no node replays a journal.
 all_away() {
 	local node at=()
 
 	for node in 2 3; do wait_for 60 loaded $node 10; done
 	storage away 10.9.0.2,10.9.0.3
-	# not a wait for something: this is how long it is away
+	# This sleep is the length of the outage.
 	sleep $((LIMIT * 3 / 2))
 	for node in 2 3; do at[node]=$(told load-$node); done
 	need_counter "$(storage back)" -gt 0 "packets of both that were lost"
@@ -65,7 +66,7 @@ all_away() {
 	for node in 2 3; do resets $node; done
 	took "nor do they hear each other: all are dead"
 	configfs_clear
-	# this machine is none of the cluster, which has to be confirmed
+	# fsck.ocfs2 asks for confirmation because this machine is not in the cluster.
 	fsck.ocfs2 -F -fy /dev/sdb <<<y || [ $? = 1 ] || die "fsck.ocfs2 failed"
 	run fsck.ocfs2 -F -fn /dev/sdb <<<y
 	for node in 2 3; do
@@ -90,7 +91,7 @@ all_away_here() {
 	die "it lives on"
 }
 
-# Node 3 has been started anew.
+# come_back: node 3 has restarted; it rejoins
 come_back() {
 	from_document "A node that has reset itself"
 	if [ "$NODE" = 1 ]; then
@@ -110,7 +111,7 @@ come_back() {
 	unload
 }
 
-# it has the files that it had
+# Node 3 after its restart: restore its configuration files.
 if [ "$LAB_BOOT" -gt 1 ]; then
 	run tar -C / -xf "$OUT/files.tar"
 	mkdir -p $DIR
@@ -134,8 +135,8 @@ if [ "$NODE" = 1 ]; then
 	barrier shorter 200
 	storage away 10.9.0.3
 	barrier away
-	# not a wait for something: this is how long it is away; finding out that it is back
-	# takes some seconds more
+	# This sleep is the length of the outage, except for the seconds that the client then needs
+	# to reconnect.
 	sleep $((LIMIT / 3))
 	need_counter "$(storage back)" -gt 0 "packets of node 3 that were lost"
 	tell back ""
@@ -182,7 +183,7 @@ while [ ! -e "$SHARED/dead" ]; do
 	sync $DIR/faults/own || die "fsync failed"
 done
 took "away for longer: node 3 is dead; $i writes meanwhile"
-# what node 3 had locked is free after its recovery
+# The recovery of node 3 must have released its locks.
 run touch $DIR/faults/kept.3 $DIR/faults/new
 for i in 2 3; do
 	same "$(md5sum <"$DIR/faults/kept.$i")" "$(<"$SHARED/kept.$i")" "what node $i had synced"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 1500 --with pacemaker --ignore-report touch:[0-9]+.blocked.for.more.than
-# short: GFS2 under Pacemaker: a node that sleeps is fenced by fence_rnbd, refused when it wakes, and let in when started anew
+# short: GFS2 under Pacemaker: a paused node is fenced by fence_rnbd, refused when it resumes, and unfenced when it restarts
 . ../lib/cluster.sh
 
-# What waits for the fence may do so for a minute, while corosync, Pacemaker and the agent
-# take their time on a busy host: no failure of the kernel.
+# On a busy host the fence by corosync, Pacemaker and the agent may take more than a minute. Then
+# the kernel reports the touch that waits for the fence as hung, which is no failure.
 TOKEN=$((5000 * ${LAB_SLOW:-1}))
 
-# --- what systemd, udev and scp do elsewhere
+# --- tasks of systemd, udev and scp on real machines
 
 is_online() { crm_mon -1 | grep -qF "Online: [ n2 n3 ]"; }
 start_pacemaker() {
@@ -42,7 +42,8 @@ target() {
 	wait_for 240 fenced_is fenced
 	lab barrier recovered --nodes 1,2 --timeout 240 || die "barrier recovered"
 
-	# it wakes up with all that it was about to write, and restarts when it hears of it
+	# The node resumes with writes that it has not sent; they must be refused. It restarts when
+	# it learns of its fencing.
 	refused=$(refusals)
 	lab may-die 3
 	lab resume 3
@@ -56,7 +57,7 @@ target() {
 	unload
 }
 
-# files of node 3: each is told when it is on the disk
+# load: create files on node 3 and report the number of each file that is synced
 load() {
 	local i=0
 
@@ -85,7 +86,7 @@ survivor() {
 	took "fenced and recovered"
 	cat /run/fence.log /run/dlm-fence.log
 	grep -q "rnbd fence $(told uuid)" /run/fence.log || die "Pacemaker has not called the agent to fence"
-	# dlm_controld may have had its own fence earlier
+	# dlm_controld may have fenced the node before Pacemaker did.
 	wait_for 120 in_history 'reboot of n3 successful'
 	dmesg_has 'jid=.*: Journal replayed in' || die "no journal was replayed"
 	all_synced
@@ -99,7 +100,7 @@ survivor() {
 	md5sum <$DIR/on >"$SHARED/on"
 }
 
-# what Pacemaker says of an agent before it has any
+# agent_known: Pacemaker must find the agent and validate its options before any is configured
 agent_known() {
 	stonith_admin --list-installed | grep -qw fence_rnbd || die "Pacemaker does not find the agent"
 	stonith_admin --metadata --agent fence_rnbd | grep -q '<action name="off"' || die "no metadata"
@@ -131,7 +132,7 @@ if [ "$LAB_BOOT" = 1 ]; then
 	3) load ;;
 	esac
 else
-	# what a machine has on its disk elsewhere; all the rest is Pacemaker's business
+	# Restore the files that a real machine has on its disk; Pacemaker does the rest.
 	run tar -C / -xf "$SHARED/n$NODE.tar"
 	mkdir -p $DIR
 	start_pacemaker

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The codec under libFuzzer.
+ * Run the wire codec under libFuzzer.
  *
- * Operation: an input is a head of HEAD_SIZE bytes and a message. The head says which
- * decoder gets the message, how it lies in memory, and what both ends have agreed about: the
- * limits, the ring, what was asked for (fields[] below). Any bytes are a lawful head, since
- * these things are our own and trusted. tests/lib/hostile, which is shared with
- * unit-hostile, decodes the message and judges the result. In addition
+ * Operation: an input consists of an input head of HEAD_SIZE bytes and a message. The head
+ * selects the decoder, the placement of the message in memory, and the state that both ends
+ * have agreed on (struct world: limits, ring, requested parameters; see fields[]).
+ * world_from_head() maps every sequence of bytes to a valid state, because the decoders trust it.
+ * tests/lib/hostile, which unit-hostile also uses, decodes the message and checks the result. This
+ * file also checks that
  *
- * - the message ends where its memory does;
- * - no decoder reads a byte of it twice or looks at inline data (once.h);
- * - it is not changed;
- * - decoders that are lied to about the number of entries stay within the message.
+ * - no decoder reads past the end of the message (AddressSanitizer);
+ * - no decoder reads a byte twice or reads inline data (once.h);
+ * - no decoder changes the message;
+ * - a decoder stays within the message if the number of entries is too large.
  *
- * The mutator knows the protocol: it makes valid messages for the world of the input, spoils
- * them a little, and puts right again what no message gets past, so that most inputs come
- * further than the first check. libFuzzer's own mutations do the rest.
+ * The mutator knows the protocol. It builds valid messages for the world of the input, damages
+ * them slightly, and repairs the fields that the first checks reject, so that most inputs reach
+ * later checks. It also uses libFuzzer's own mutations.
  *
- * Errors: whatever should not be ends the process.
+ * Errors: a property that does not hold aborts the process.
  */
 #include "fuzz_ctl.h"
 #include "hostile_assert.h"
@@ -36,29 +37,29 @@ void broken(const char *file, int line, const char *property)
 }
 
 /* ------------------------------------------------------------------------
- * The head
+ * The input head
  */
 
-/* Who gets the message. The numbers are part of what is kept: others only behind them. */
+/* Decoder that gets the message. The corpus stores these numbers: append new ones at the end. */
 enum taker {
 	TAKER_FRAME, TAKER_CM_REQ, TAKER_CM_REP, TAKER_CM_REJ, TAKER_TEXT, NR_TAKERS,
 };
 
 #define HEAD_TAKER	0	/* enum taker */
-#define HEAD_PLACE	1	/* bits 0 to 2: alignment of the message; see below */
-#define HEAD_LIE	2	/* with PLACE_LIE: how many bytes are missing, 16 bits */
-#define HEAD_TYPE	4	/* with PLACE_LIE and not 0: frame type instead of the true one */
+#define HEAD_PLACE	1	/* bits 0 to 2: alignment of the message; PLACE_LIE */
+#define HEAD_LIE	2	/* PLACE_LIE: number of bytes to cut off the entries, 16 bits */
+#define HEAD_TYPE	4	/* PLACE_LIE: if not 0, replaces the frame type */
 #define HEAD_FIELDS	5
 #define HEAD_SIZE	120
 
 #define PLACE_ALIGN	0x7
-#define PLACE_LIE	0x8	/* afterwards, lie to the decoders */
+#define PLACE_LIE	0x8	/* afterwards, call the decoders with false lengths */
 
 #define FIELD(member, min, max)	{						\
 	offsetof(struct world, member), sizeof(((struct world *)0)->member), min, max \
 }
 
-/* What of the world is in the head: a number of another range is brought into it. */
+/* Members of struct world in the input head; a value out of range is mapped into the range. */
 static const struct field {
 	u16 at;
 	u16 bytes;
@@ -101,7 +102,7 @@ static u64 round_to(u64 value, u64 unit)
 	return value / unit * unit;
 }
 
-/* Numbers that were drawn for a head are their own image. Little-endian machines only. */
+/* Copy the head to the world; valid numbers are copied unchanged. Little-endian machines only. */
 static void world_from_head(const u8 *head)
 {
 	struct rnbd_export_limits *exp = &world.exp;
@@ -132,7 +133,7 @@ static void world_from_head(const u8 *head)
 	world.conn.slot_size = round_to(world.conn.slot_size, RNBD_SLOT_SIZE_ALIGN);
 	world.slots = world.conn.ring_slots;
 	world.attempt = world.conn.attempt;
-	/* as a connection request that is built from it */
+	/* as in the connection requests that hostile_build() makes */
 	world.conn.epoch = world.conn.attempt;
 	world.conn.conn = 0;
 	world.asked.max_io = round_to(world.asked.max_io, RNBD_UNIT_SIZE);
@@ -161,7 +162,7 @@ static void world_to_head(u8 *head)
  * One input
  */
 
-/* A message in memory of its own that ends with it. */
+/* Copy a message to memory of its own that ends with the last byte of the message. */
 static u8 *place(const u8 *bytes, size_t size, u32 shift)
 {
 	u8 *memory = malloc(size + shift);
@@ -182,7 +183,7 @@ static void take_away(u8 *memory)
 	free(memory);
 }
 
-/* Texts come from the tool, from configfs and from netlink. */
+/* Decode texts, which come from the tool, from configfs and from netlink. */
 static void take_text(const u8 *bytes, size_t size)
 {
 	u8 secret[RNBD_SECRET_SIZE];
@@ -232,8 +233,9 @@ static void take_text(const u8 *bytes, size_t size)
 }
 
 /*
- * Decoders rely on rnbd_decode_frame(), but look once more: entries that are not there
- * are not read, whatever the frame says of itself. @missing bytes are not there.
+ * Call the entry decoders with a frame that lacks the last @missing bytes of its entries.
+ * rnbd_decode_frame() normally rejects such a frame, but the entry decoders must not rely on
+ * that: they must not read beyond the bytes of the frame.
  */
 static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 {
@@ -281,7 +283,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* what hostile_take() needs to know */
+	/* the kind of message that hostile_take() expects */
 	static const enum kind kinds[] = {
 		[TAKER_FRAME] = KIND_REQUEST, [TAKER_CM_REQ] = KIND_CM_REQ,
 		[TAKER_CM_REP] = KIND_CM_REP, [TAKER_CM_REJ] = KIND_CM_REJ,
@@ -314,7 +316,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 static _Alignas(8) u8 scratch[FRAME_MAX];
 
-/* Bytes of a frame of @type with one entry (of CREDIT: none), and of each further entry. */
+/* Return the size of a frame with one entry (CREDIT: none), and the size of each further entry. */
 static size_t frame_layout(u8 type, size_t *further)
 {
 	switch (type) {
@@ -330,7 +332,7 @@ static size_t frame_layout(u8 type, size_t *further)
 	}
 }
 
-/* Puts right what would keep a message from being looked at. */
+/* Set the header fields of a message to values that the first checks accept; return its length. */
 static size_t repair(enum taker taker, u8 *message, size_t size)
 {
 	size_t one, further, nr;
@@ -387,7 +389,7 @@ static size_t fresh_text(u8 *message)
 	return size + below(3);
 }
 
-/* A valid message for the world. */
+/* Build a valid message for the world. */
 static size_t fresh(enum taker taker, u8 *message, size_t max)
 {
 	size_t size;
@@ -406,7 +408,7 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 		size = fresh_text(scratch);
 		break;
 	default:
-		/* requests ask it for space */
+		/* hostile_build() allocates extents for requests from this pool */
 		if (world.pool.units != world.lim.pool_units ||
 		    world.pool.segment_units != world.lim.segment_units)
 			draw_pool();
@@ -418,14 +420,14 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 	return size;
 }
 
-/* The world of the head, with identities that matter to building alone. */
+/* Load the world of the head; the random identities affect only hostile_build(). */
 static void enter_world(const u8 *head)
 {
 	draw_identities();
 	world_from_head(head);
 }
 
-/* Another world, or a part of one; the message may still suit it. */
+/* Change all or one member of the world; the message may remain valid for it. */
 static void mutate_world(u8 *head)
 {
 	const struct field *field = &fields[below(ARRAY_SIZE(fields))];
@@ -453,7 +455,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	max -= HEAD_SIZE;
 	if (size < HEAD_SIZE || one_in(32)) {
 		memset(data, 0, HEAD_SIZE);
-		/* most of the code is for frames */
+		/* most of the decoders are for frames */
 		if (one_in(4))
 			data[HEAD_TAKER] = below(NR_TAKERS);
 		data[HEAD_PLACE] = below(8);
@@ -469,7 +471,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	case 0:
 		mutate_world(data);
 		break;
-	case 1: /* tell lies, or not */
+	case 1: /* turn false lengths on or off */
 		data[HEAD_PLACE] = below(16);
 		unit_put(data + HEAD_LIE, 2, one_in(2) ? below(17) : below(256));
 		data[HEAD_TYPE] = one_in(2) ? 0 : below(12);
@@ -482,7 +484,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	case 5:
 	case 6:
 	case 7:
-		/* mostly spare the header, or little else would be seen */
+		/* mostly spare the header, or the first checks would reject most messages */
 		spare = taker == TAKER_FRAME ? 16 : 8;
 		for (i = 1 + below(4); i && size + 64 <= max; i--)
 			size = hostile_change(message, size, spare);
@@ -495,7 +497,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	return HEAD_SIZE + size;
 }
 
-/* The entries of both in one frame, if they are frames; the world is that of @one. */
+/* Join the entries of two frames in one frame; the world is that of @one. */
 size_t LLVMFuzzerCustomCrossOver(const u8 *one, size_t one_size, const u8 *two, size_t two_size,
 				 u8 *out, size_t max, unsigned int seed)
 {

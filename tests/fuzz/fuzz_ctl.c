@@ -2,9 +2,9 @@
 /*
  * Control entries under libFuzzer.
  *
- * Operation: tests/lib/hostile judges the entries of a CONTROL frame. This file gives the
- * body of an entry to the decoders of all types, which must stay within it, and puts the
- * lengths of the entries of a frame right.
+ * Operation: tests/lib/hostile checks the decoded entries of a CONTROL frame. This file passes
+ * the body of an entry to the decoders of all types, which must not read beyond it, and repairs
+ * the lengths of the entries of a frame.
  */
 #include "attach.h"
 #include "ctl.h"

@@ -7,10 +7,10 @@
 
 #include "hostile.h"
 
-/* Give the body of an entry to every decoder, whatever its type is. */
+/* Pass the body of an entry to every decoder, regardless of the type of the entry. */
 void fuzz_ctl_take_any(const struct rnbd_ctl_entry *entry);
 
-/* Put right the lengths in a CONTROL frame and the number of its entries; returns its length. */
+/* Repair the entry lengths and the entry count of a CONTROL frame; return its length. */
 size_t fuzz_ctl_repair(u8 *message, size_t size);
 
 #endif /* RNBD_FUZZ_CTL_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Assertions for tests/lib/hostile under libFuzzer: a property that does not hold ends the
- * process. AddressSanitizer reports reads of bytes that a decoder has read before or need
- * not read.
+ * Assertions for tests/lib/hostile under libFuzzer: a failed assertion aborts the process.
+ * AddressSanitizer reports reads of bytes that a decoder has already read or need not read.
  */
 #ifndef RNBD_HOSTILE_ASSERT_H
 #define RNBD_HOSTILE_ASSERT_H
@@ -12,7 +11,7 @@
 
 #include "portable.h"
 
-/* The message being decoded, and a copy that stays readable */
+/* The message being decoded (its bytes may be poisoned), and a copy that stays readable */
 extern const u8 *fuzz_message;
 extern size_t fuzz_message_bytes;
 extern const u8 *fuzz_original;

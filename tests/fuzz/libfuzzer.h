@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What libFuzzer calls and, LLVMFuzzerMutate(), what it offers. It has no header for C.
+ * Declarations of the functions that libFuzzer calls, and of LLVMFuzzerMutate(), which
+ * libFuzzer provides. libFuzzer has no header for C.
  */
 #ifndef RNBD_FUZZ_LIBFUZZER_H
 #define RNBD_FUZZ_LIBFUZZER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Put in front of the codec (-include), this holds it to its word that no byte of a
- * message is read twice: what was copied is poisoned, and AddressSanitizer reports
- * whoever comes back for it.
+ * Check that the codec reads no byte of a message twice. The compiler includes this header
+ * before the codec (-include). memcpy() from the message poisons the copied bytes, and
+ * AddressSanitizer reports a second read of them.
  */
 #ifndef RNBD_FUZZ_ONCE_H
 #define RNBD_FUZZ_ONCE_H

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1536 --timeout 1200
-# short: make hw-check over ssh: reads, runs all its parts, undoes all, also when it is killed
+# short: make hw-check over ssh inspects two machines without changing them, runs all its parts, and undoes its changes, also when it is killed
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/hwcheck.sh
@@ -19,7 +19,7 @@ holds environment/target/rdma.txt rxe0
 holds environment/target/flow-control.txt "not available"
 note "read in $SECONDS s"
 
-# killed SIGNAL: once a fault was injected, a check gets the signal
+# killed SIGNAL: run a check and send it the signal once it injects faults
 killed() {
 	local pid
 
@@ -41,7 +41,8 @@ unchanged && die "there was nothing to undo"
 wait_for 180 unchanged
 note "undone by the machines themselves after $SECONDS s"
 
-# ssh to 127.0.0.1 does not use the port; soft-RoCE does not survive that it is down
+# ssh to 127.0.0.1 still works while the port is down. Soft-RoCE does not survive a port that
+# is down.
 check ACCEPT=yes CLIENT=127.0.0.1 PORT_DOWN=yes MODULES=installed PARTS="proof gencheck bench" BENCH_SECONDS=1 SYSTEMS="rnbd nvme-rdma-best" ||
 	die "exit $?: $(cat "$OUT/check")"
 says "^hw-check: 10 passed, 0 failed, 0 skipped: $RESULTS/hw-check-.*-target-client.tar.gz"

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cost of an allocation and its free, without locks and without sanitizers: of a fixed
- * share (core/pool.c alone), and of blocks that a queue takes from its session.
- * Not a test: it prints nanoseconds and passes no judgement. The best of
- * several repetitions is shown, since everything else that runs on the
- * machine only makes it slower.
+ * Benchmark of the pool allocators: nanoseconds of an allocation and its free.
  *
- * Why there is an allocator of our own: the alloc, free and first fit of
- * lib/genalloc.c (Linux 6.12), taken out of the kernel and measured in this
- * way with a chunk per segment, against ours; nanoseconds on one core of an
- * AMD EPYC virtual machine, gcc 12 -O2:
+ * The program is not a test: it prints figures and checks nothing. It measures two allocators,
+ * without locks and without sanitizers: a fixed share of the pool (drivers/core/pool.c alone),
+ * and blocks that a queue takes from its session (drivers/client/cache.c). Each figure is the
+ * best of REPEAT repetitions, because other load on the machine only makes repetitions slower.
+ *
+ * These figures are the reason for not using lib/genalloc.c. The functions for allocation, free
+ * and first fit of Linux 6.12 were built in user space and measured as below, with a chunk
+ * per segment. Nanoseconds on one core of an AMD EPYC virtual machine, gcc 12 -O2:
  *
  *                                     genalloc    pool.c
  *	1 unit, 64 in flight                67        14
  *	1 unit, only the last is free       72        13
- *	32 units, empty share               79        13
+ *	32 units, none in flight            79        13
  *	32 units, 64 in flight              76        19
  *	256 units, 24 in flight            254        23
  *	32 units in pieces of 4           fails     7200
@@ -30,13 +30,13 @@
 #define SEGMENT		512
 #define QUEUES		8
 #define LARGEST		256
-#define REPEAT		200		/* short ones: the machine may be busy */
+#define REPEAT		200		/* many and short: other load disturbs only some */
 
 static struct rnbd_pool pool;
 static struct rnbdc_space space;
 static struct rnbdc_cache caches[QUEUES];
 static struct rnbdc_waiter waiter;
-static spinlock_t locks[QUEUES];	/* of the queues */
+static spinlock_t locks[QUEUES];	/* locks of the queues */
 static struct rnbd_extent held[UNITS][RNBD_EXTENTS_MAX];
 static int held_runs[UNITS];
 
@@ -80,7 +80,7 @@ static void fresh(void)
 			abort();
 }
 
-/* A fixed share of the pool, or blocks of it. */
+/* Allocate from the blocks of a queue if @blocks, otherwise from the fixed share. */
 static inline int take(bool blocks, u32 units, struct rnbd_extent *extents)
 {
 	if (blocks)
@@ -117,7 +117,7 @@ static void give_both(u32 unit, u32 units)
 	give(true, &run, 1);
 }
 
-/* Every group of @taken + @left units: the first are in use, the others not. */
+/* Repeat a pattern over the pool: @taken units in use, then @left free units. */
 static void fragment(u32 taken, u32 left)
 {
 	u32 at;
@@ -127,7 +127,7 @@ static void fragment(u32 taken, u32 left)
 		give_both(at, min(left, UNITS - at));
 }
 
-/* @nr single units are in use, anywhere. */
+/* Leave @nr units in use, at pseudo-random places. */
 static void scatter(u32 nr)
 {
 	static bool is_free[UNITS];
@@ -146,8 +146,9 @@ static void scatter(u32 nr)
 }
 
 /*
- * @depth allocations are always out, the oldest goes back: how a queue uses
- * its share. A depth of 0 gives back what was just taken.
+ * Measure an allocation and a free, in nanoseconds. Like a queue under steady load, keep
+ * @depth allocations in flight and free the oldest before each new one. If @depth is 0, free
+ * each allocation at once.
  */
 static inline double measure(bool blocks, u32 units, u32 depth, u32 rounds)
 {
@@ -191,7 +192,7 @@ static void show(const char *what, u32 units, u32 depth, u32 rounds)
 
 int main(int argc, char **argv)
 {
-	/* bench/pool share|blocks UNITS DEPTH ROUNDS: one case only, for perf stat */
+	/* Usage for perf stat: bench/pool share|blocks UNITS DEPTH ROUNDS runs one case only. */
 	if (argc == 5) {
 		fresh();
 		if (argv[1][0] == 's')
@@ -203,7 +204,7 @@ int main(int argc, char **argv)
 	printf("alloc + free: a share of %u units in segments of %u, and blocks of such a pool\n",
 	       UNITS, SEGMENT);
 	fresh();
-	measure(false, 1, 0, 50000);	/* wakes the processor up */
+	measure(false, 1, 0, 50000);	/* lets the CPU reach its full clock rate */
 	show("1 unit, nothing in flight", 1, 0, 50000);
 	show("1 unit, 64 in flight", 1, 64, 50000);
 	show("32 units, nothing in flight", 32, 0, 50000);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of hosts and storage, against which the scheduler in front of the storage is tested.
+ * Model of hosts and a storage, for tests of the scheduler in front of the storage
+ * (drivers/target/drr.c).
  *
- * The storage completes requests in the order in which it gets them, BYTES_PER_US each
- * microsecond, and takes OVERHEAD_US for each. The scheduler lets requests pass while what
- * is in flight is below the window, as drivers/target/sched.h does. A client keeps as many
- * requests at the target as its depth says, and sends the next one when one has ended.
+ * The storage completes requests in the order in which it receives them. A request takes
+ * OVERHEAD_US, and a microsecond per BYTES_PER_US bytes. Requests pass from the scheduler to
+ * the storage while the cost in flight is below WINDOW, as in drivers/target/sched.c. A client
+ * keeps a number of requests at the target, its depth: it sends one when another completes.
  */
 #ifndef UNIT_DRR_MODEL_H
 #define UNIT_DRR_MODEL_H
@@ -13,7 +14,7 @@
 #include "list.h"
 #include "unit.h"
 
-/* Counts the children that the scheduler looks at. */
+/* Number of times that the scheduler has moved a child to the end of its list. */
 static unsigned long moves;
 #define list_move_tail(entry, head)	(moves++, (list_move_tail)(entry, head))
 
@@ -34,7 +35,7 @@ static unsigned long moves;
 
 struct request {
 	struct rnbdt_drr_item item;
-	struct list_head sent;		/* in model.storage */
+	struct list_head sent;		/* entry of model.storage */
 	struct disk *disk;
 	u32 bytes;
 	u64 order;
@@ -57,7 +58,7 @@ struct disk {
 	struct session *session;
 	struct request reqs[DEPTH_MAX];
 	u32 depth;
-	u32 small, large, per_mille;	/* bytes of requests, and how many are large */
+	u32 small, large, per_mille;	/* bytes of requests, share of the large ones */
 	bool started;
 	u64 bytes, added, taken;
 };
@@ -71,7 +72,7 @@ struct model {
 	u32 hosts, sessions, disks;
 	s64 in_flight;
 	u64 now_us, bytes;
-	bool fifo;			/* no scheduler: how things are without it */
+	bool fifo;			/* bypass the scheduler, for comparison */
 };
 
 static struct model model;
@@ -113,7 +114,7 @@ static inline struct disk *new_disk(struct session *session, u32 depth, u32 smal
 	return disk;
 }
 
-/* A host with one session and one disk */
+/* Create a host with one session and one disk. */
 static inline struct disk *new_client(u32 weight, u32 depth, u32 small, u32 large, u32 per_mille)
 {
 	return new_disk(new_session(new_host(weight)), depth, small, large, per_mille);
@@ -134,7 +135,7 @@ static inline void to_storage(struct request *req)
 	list_add_tail(&req->sent, &model.storage);
 }
 
-/* As rnbdt_sched_take() */
+/* Model of rnbdt_sched_take() */
 static inline void take(void)
 {
 	struct rnbdt_drr_item *item;
@@ -145,7 +146,7 @@ static inline void take(void)
 		item = rnbdt_drr_next(&model.root);
 		struct request *req = list_entry(item, struct request, item);
 
-		/* first in, first out for one disk */
+		/* Requests of one disk keep their order. */
 		assert_int_equal(req->order, req->disk->taken++);
 		to_storage(req);
 	}
@@ -186,13 +187,13 @@ static inline void start(struct disk *disk)
 		enter_next(disk, &disk->reqs[i]);
 }
 
-/* The storage completes its oldest request, and the client sends the next one. */
+/* Complete the oldest request of the storage; its client sends the next one. */
 static inline struct request *complete(void)
 {
 	struct request *req = list_first_entry(&model.storage, struct request, sent);
 	struct disk *disk = req->disk;
 
-	/* work-conserving: nothing waits while the storage has room */
+	/* The scheduler is work-conserving: if requests wait, the storage has more than LOW. */
 	assert_false(list_empty(&model.storage));
 	assert_true(model.fifo || !model.root.queued || model.in_flight > LOW);
 	list_del_init(&req->sent);

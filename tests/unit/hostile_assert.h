@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Assertions for tests/lib/hostile in unit tests: those of cmocka. Nothing of a message is
- * hidden from later reads here.
+ * Assertions of cmocka for tests/lib/hostile. Unit tests do not protect the bytes of a message
+ * against later reads, so hostile_forbid() does nothing.
  */
 #ifndef RNBD_HOSTILE_ASSERT_H
 #define RNBD_HOSTILE_ASSERT_H

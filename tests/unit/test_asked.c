@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control requests that the target has not answered (drivers/client/asked.c): no more at a
- * time than a target accepts, answers in any order, answers that come late or never.
+ * Tests of the record of unanswered control requests (drivers/client/asked.c): the limit of the
+ * target, and replies that arrive in any order, late or never.
  */
 #include "../../drivers/client/asked.c"
 
@@ -20,7 +20,7 @@ static u32 add(u32 n, u32 disk)
 {
 	struct rnbd_handle h = handle(n);
 
-	/* The module never looks into a disk. */
+	/* The tested code does not dereference the pointer to the disk. */
 	return rnbdc_asked_add(&ctl, &h, (struct rnbdc_disk *)(unsigned long)disk);
 }
 
@@ -50,7 +50,7 @@ static void test_limit(void **state)
 	}
 	assert_int_equal(add(MOST, 1), 0);
 	assert_false(names(MOST));
-	/* An answer, not the first one, makes room for one more. */
+	/* A reply makes room for one more request. It need not be the reply to the oldest. */
 	rnbdc_asked_remove(&ctl, rnbdc_asked_find(&ctl, ids[5]));
 	assert_null(rnbdc_asked_find(&ctl, ids[5]));
 	assert_false(names(5));
@@ -75,14 +75,14 @@ static void test_answers(void **state)
 	assert_true(rnbd_handle_equal(&asked->handle, &h));
 	asked = rnbdc_asked_find(&ctl, first);
 	assert_ptr_equal(asked->disk, (void *)11);
-	/* The task gives up: the request stays until its answer comes. */
+	/* The task stops waiting, but the request stays until its reply arrives. */
 	asked->disk = NULL;
 	assert_ptr_equal(rnbdc_asked_find(&ctl, first), asked);
 	assert_true(names(1));
 	rnbdc_asked_remove(&ctl, asked);
 	assert_null(rnbdc_asked_find(&ctl, first));
 	assert_int_equal(ctl.nr_asked, 1);
-	/* No request has these ids, free members included. */
+	/* No request has these ids. Free members of the array have the id 0. */
 	assert_null(rnbdc_asked_find(&ctl, 0));
 	assert_null(rnbdc_asked_find(&ctl, second + 1));
 	assert_null(rnbdc_asked_find(&ctl, UINT32_MAX));
@@ -96,7 +96,7 @@ static void test_id_wraps(void **state)
 	assert_int_equal(add(2, 1), 1);
 }
 
-/* At random against a table of what must be there. */
+/* Random additions and removals, checked against a table of the unanswered requests. */
 static void test_random(void **state)
 {
 	struct unit_random rnd = unit_random_seeded("asked");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is proven at a login: the text byte for byte, and what comes of it, with numbers
- * that were made by another program (Python's hmac). They are in
- * Documentation/protocol.rst too. And the form in which a secret is written down.
+ * Tests of authentication: the authenticated text byte by byte, the proofs and keys made from
+ * it, and the written form of a secret. The expected proofs and keys were computed by another
+ * program (Python's hmac module) and are listed in Documentation/protocol.rst.
  */
 #include "unit.h"
 #include "auth.h"
@@ -22,7 +22,7 @@ static void check_hmac(const void *key, size_t key_len, const void *data, size_t
 	assert_string_equal(text, hex);
 }
 
-/* RFC 4231, cases 1, 2, 3 and 6 */
+/* test_hmac() agrees with the test cases 1, 2, 3 and 6 of RFC 4231. */
 static void test_rfc4231(void **state)
 {
 	static const char hash_key[] =
@@ -44,7 +44,7 @@ static void test_rfc4231(void **state)
 }
 
 /* ------------------------------------------------------------------------
- * The text
+ * Authenticated text
  */
 
 static const struct rnbd_conn_req conn = {
@@ -110,7 +110,7 @@ static void test_text(void **state)
 	for (i = 0; i < 16; i++)
 		assert_int_equal(at[200 + i], 0xa0 + i);
 
-	/* nothing of a label is left for the next purpose */
+	/* A shorter label overwrites the longer one before it completely. */
 	rnbd_auth_label(text.label, RNBD_LABEL_KEY);
 	assert_memory_equal(at, "rnbd 1 key\0\0\0\0\0\0", 16);
 }
@@ -203,7 +203,7 @@ static void test_vectors(void **state)
 	check_mac(session, &join_text, sizeof(join_text), joined);
 }
 
-/* Whatever is changed in what was said, the text is another one. */
+/* A change of a value in the connection request or in the login changes the text. */
 static void test_bound(void **state)
 {
 	struct rnbd_auth_text text, other;
@@ -243,7 +243,7 @@ static void test_bound(void **state)
 	CHANGE_LOGIN(keepalive_ms++);
 	CHANGE_LOGIN(inline_read++);
 	CHANGE_LOGIN(inline_write++);
-	/* a request for a list */
+	/* The text of a LIST differs from that of a LOGIN. */
 	begin(&other);
 	rnbd_auth_begin(&other, &conn, NULL);
 	assert_memory_not_equal(&other.login, &text.login, 64);
@@ -275,7 +275,7 @@ static void test_secret_form(void **state)
 	memset(out, 0, sizeof(out));
 	assert_null(rnbd_secret_parse(text, RNBD_SECRET_TEXT_SIZE, out));
 	assert_memory_equal(out, secret, sizeof(out));
-	/* capital digits are as good */
+	/* Upper-case hexadecimal digits are valid. */
 	text[14 + 21] = 'A';
 	text[14 + 20] = '4';
 	assert_null(rnbd_secret_parse(text, RNBD_SECRET_TEXT_SIZE, out));
@@ -313,7 +313,7 @@ static void test_secret_faults(void **state)
 	check_refused(text, full + 1);
 	snprintf(text, sizeof(text), "%s\n\n", written);
 	check_refused(text, full + 2);
-	/* whichever character is another one */
+	/* A change of any character makes the text invalid. */
 	for (i = 0; i < full; i++) {
 		memcpy(text, written, full);
 		text[i] = text[i] == '1' ? '2' : '1';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * No request with an error ends as part of a batch, whatever blk_mq_add_to_batch()
- * takes for an error: the kernels of the stable series have three conventions.
+ * Test of rnbdc_add_to_batch(): a request with an error, or one to be sent again, never joins a
+ * batch. Stable kernels differ in which arguments blk_mq_add_to_batch() treats as an error, so
+ * the test runs with each of their three conventions.
  */
 #include "unit.h"
 #include "portable.h"
@@ -11,7 +12,7 @@ typedef u8 blk_status_t;
 #define BLK_STS_OK	0
 #define unlikely(x)	(x)
 
-/* Conventions of the third argument: which values blk_mq_add_to_batch() refuses. */
+/* Values of its third argument that blk_mq_add_to_batch() treats as an error. */
 enum convention { NOT_ZERO, NEGATIVE, BOOL, CONVENTIONS };
 
 struct io_comp_batch {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The codec: round trips of every message, the bounds of every field, and for every
- * protocol error messages that must be refused with that error and no other. The tests
- * of each topic are in codec/. The last test fails if one of the errors was never seen.
+ * Tests of the codec: round trips of all messages, bounds of all fields, and invalid messages
+ * that must be rejected with exactly the expected protocol error. The tests of each topic are
+ * in codec/. The last test fails if one of the protocol errors was never returned.
  */
 #include "codec/fixture.h"
 
@@ -25,7 +25,7 @@ void message_init(struct message *msg, u8 type, u16 nr_entries, u32 bytes)
 	msg->len = 16 + bytes;
 }
 
-/* Decode from a copy of exactly the size, so that a step beyond is noticed. */
+/* Decode a copy of exactly msg->len bytes: AddressSanitizer detects a read behind it. */
 enum rnbd_proto_err message_decode_to(const struct message *msg, struct rnbd_frame *frame)
 {
 	u8 *copy = malloc(msg->len ? msg->len : 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file behind rnbd attach --config: what it yields, what wins over it, and that
- * each mistake is refused with the line where it is.
+ * Tests of the configuration file of "rnbd attach --config": the resulting options and
+ * operands, options of the command line that override the file, and error messages with the
+ * number of the line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ static const struct command attach = { .name = "attach", .opts = opts };
 
 #define TARGET	"address = host:1\nexport = disk\n"
 
-/* main.c has the command line of the tool; here it is a list of what was given. */
+/* Get the value of the @nth occurrence of an option, or NULL. main.c is not linked here. */
 static const char *value_of(const struct args *args, const char *name, size_t nth)
 {
 	size_t i;
@@ -99,7 +100,7 @@ static void test_name(void **state)
 	}
 }
 
-/* "no" is what is so without the line. */
+/* The value "no" has the same effect as leaving out the line. */
 static void test_no(void **state)
 {
 	const struct args args = nothing_given();
@@ -130,13 +131,13 @@ static void test_command_line_wins(void **state)
 	assert_null(value_of(&conf.args, "queues", 1));
 	assert_non_null(value_of(&conf.args, "read-only", 0));
 	assert_string_equal(value_of(&conf.args, "port", 0), "5");
-	/* and stays as it was */
+	/* The original command line is unchanged. */
 	assert_int_equal(args.nr_given, 2);
 	attach_conf_free(&conf);
 	free(args.given);
 }
 
-/* Runs a function with standard error in a string. */
+/* Run a function and return the text that it writes to standard error. */
 static char *message_of(int (*run)(struct attach_conf *, const struct args *, const char *, char *),
 			const char *path, char *text, int *ret)
 {
@@ -211,7 +212,7 @@ static void test_files(void **state)
 	assert_string_equal(conf.args.operand[1], "disk");
 	attach_conf_free(&conf);
 
-	/* what is cut at a NUL would be half a file */
+	/* A file with a NUL is rejected, because the string would end there. */
 	assert_true(fputc('\0', f) == 0 && !fclose(f));
 	message = message_of(load, path, NULL, &ret);
 	assert_int_equal(ret, RNBD_EXIT_FAIL);

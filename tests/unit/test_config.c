@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration of a target in a file: what is right comes out as it went in,
- * what is wrong is named, and no text whatever does harm.
+ * Tests of the configuration file of a target: a valid file is read and written unchanged, each
+ * error is reported, and a file with random changes does no harm.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define HOST1_MIXED	"6F1F2C1E-8d3e-4c39-9d5b-0a4c4f0f3b11"
 #define HOST2	"00000000-0000-4000-8000-000000000002"
 
-/* As save writes it: sorted, and all that can be left out is there. */
+/* Configuration as "rnbd save" writes it: sorted, and with the keys that have a default. */
 static const char whole[] =
 	"{\n"
 	"  \"version\": 1,\n"
@@ -100,8 +100,8 @@ static const char whole[] =
 	"}\n";
 
 /*
- * Parses text in memory of just its size; what was said goes to @messages, which
- * may be NULL.
+ * Parse a copy of @text, at the end of which AddressSanitizer detects a read behind it. Return
+ * the error messages in @messages, which may be NULL.
  */
 static int parse(const char *text, size_t len, struct target_config *config, char **messages)
 {
@@ -119,7 +119,7 @@ static int parse(const char *text, size_t len, struct target_config *config, cha
 	ret = target_config_parse(copy, len, config);
 	fclose(stderr);
 	stderr = terminal;
-	/* a fault is never without a word, and a word never without a fault */
+	/* A refused text always yields an error message, a valid one never does. */
 	assert_int_equal(!ret, !size);
 	free(copy);
 	if (messages)
@@ -129,7 +129,7 @@ static int parse(const char *text, size_t len, struct target_config *config, cha
 	return ret;
 }
 
-/* JSON is easier to read in C with the wrong quotes. */
+/* Replace ' by ". In C strings, JSON is easier to read with single quotes. */
 static char *quoted(const char *text)
 {
 	char *copy = strdup(text);
@@ -153,7 +153,7 @@ static void parse_good(const char *text, struct target_config *config)
 	free(json);
 }
 
-/* Text and message have ' for " */
+/* Assert that @text is refused with @message. Both have ' in place of ". */
 static void assert_bad(const char *text, const char *message)
 {
 	char *said = quoted(message);
@@ -182,7 +182,7 @@ static void test_round_trip(void **state)
 	assert_string_equal(text, whole);
 	free(text);
 	target_config_free(&config);
-	/* of nothing at all, too; how that looks is for json-c's version to say */
+	/* An empty configuration, too. Its layout depends on the version of json-c. */
 	parse_good("{'version':1}", &config);
 	text = target_config_text(&config);
 	target_config_free(&config);
@@ -247,7 +247,7 @@ static void test_not_json(void **state)
 	assert_bad("{'version':1/**/}", "line 1: ");
 	assert_bad("{'version':NaN}", "");
 	assert_bad("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "deep");
-	/* with its NUL, and in single quotes, which json-c would take */
+	/* A text with a NUL at its end, and one in single quotes, which json-c alone accepts. */
 	assert_int_not_equal(parse(whole, sizeof(whole), &config, NULL), 0);
 	target_config_free(&config);
 	assert_int_not_equal(parse(single, strlen(single), &config, NULL), 0);
@@ -287,7 +287,7 @@ static void test_host(void **state)
 		   "host " HOST1 ": 'max_pool_bytes' has to be a whole number");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':1.5}]}", "a whole number");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':'1'}]}", "a whole number");
-	/* what is larger than a number of json-c's, and what is just larger than allowed */
+	/* A number beyond the signed 64 bits of json-c, and one just above its allowed range. */
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':9223372036854775808}]}",
 		   "'max_pool_bytes' is '9223372036854775808': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",
@@ -354,11 +354,11 @@ static void test_export(void **state)
 	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
 		   "{'name':'b','path':'/y'},{'name':'c','path':'/z','uuid':'" HOST1_MIXED "'}]}",
 		   "export c: export a is to be enabled with the same 'uuid'");
-	/* that is only wrong if both are there for clients */
+	/* Two exports may have the same UUID if at most one of them is enabled. */
 	parse_good(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
 		   "{'name':'b','path':'/y','uuid':'" HOST1 "','enable':false}]}", &config);
 	target_config_free(&config);
-	/* one that configfs could take, but not show whole */
+	/* A path that configfs accepts but cannot show completely. */
 	snprintf(text, sizeof(text), EXPORTS "{'name':'a','path':'/%04094d'}]}", 0);
 	assert_bad(text, "too long");
 }
@@ -383,7 +383,7 @@ static void test_port(void **state)
 		   "port 1: it offers export a, which is not in 'exports'");
 	assert_bad(PORTS "{'id':'1','addr':'::1'},{'id':'2','addr':'::1'}]}",
 		   "port 2: port 1 is to listen at the same address");
-	/* that is only wrong if both listen */
+	/* Two ports may have the same address if at most one of them is enabled. */
 	parse_good(PORTS "{'id':'1','addr':'::1'},\n"
 		   "{'id':'2','addr':'::1','enable':false},\n"
 		   "{'id':'3','addr':'::1','port':1}]}", &config);
@@ -435,15 +435,15 @@ static void test_compare(void **state)
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 
-	/* another window is no difference */
+	/* A window can be changed at any time, so it is not compared. */
 	h->value[TARGET_EXPORT_WINDOW][0] = '1';
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 
-	/* a UUID that is not said may be any */
+	/* If the file has no UUID, any UUID matches. */
 	free(w->value[TARGET_EXPORT_UUID]);
 	w->value[TARGET_EXPORT_UUID] = NULL;
-	/* it is not enabled yet, and a link is missing: no differences */
+	/* An export that is not enabled yet, or lacks a link, can still become the wanted one. */
 	h->value[TARGET_EXPORT_ENABLE][0] = '0';
 	free(h->links[0].item[--h->links[0].nr]);
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
@@ -461,7 +461,7 @@ static void test_compare(void **state)
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "it allows host another", "it allows host to read a reader");
 
-	/* which secret a host has is not known */
+	/* The fence state of a host (value 6) is not compared. */
 	w = &want.list[TARGET_CONFIG_HOST].object[0];
 	h = &have.list[TARGET_CONFIG_HOST].object[0];
 	h->value[6][0] = '.';
@@ -488,7 +488,7 @@ static void test_was_enabled(void **state)
 	before = &old.list[TARGET_CONFIG_EXPORT].object[0];
 	export = &now.list[TARGET_CONFIG_EXPORT].object[0];
 	other = &now.list[TARGET_CONFIG_EXPORT].object[1];
-	/* it is enabled; and the other one never was */
+	/* The export is still enabled, and the other one never was. */
 	assert_false(target_config_was_enabled(&old, &now, export));
 	assert_false(target_config_was_enabled(&old, &now, other));
 	export->value[TARGET_EXPORT_ENABLE][0] = '0';
@@ -497,14 +497,14 @@ static void test_was_enabled(void **state)
 	assert_false(target_config_was_enabled(&old, &now, export));
 	before->value[TARGET_EXPORT_ENABLE][0] = '1';
 
-	/* another one of that name, and one of which the file does not say */
+	/* The file has another UUID, and then no UUID, which matches any. */
 	before->value[TARGET_EXPORT_UUID][0] = '2';
 	assert_false(target_config_was_enabled(&old, &now, export));
 	free(before->value[TARGET_EXPORT_UUID]);
 	before->value[TARGET_EXPORT_UUID] = NULL;
 	assert_true(target_config_was_enabled(&old, &now, export));
 
-	/* the file would be refused */
+	/* With the same UUID as another enabled export, this one cannot be enabled. */
 	other->value[TARGET_EXPORT_ENABLE][0] = '1';
 	assert_true(target_config_was_enabled(&old, &now, export));
 	free(other->value[TARGET_EXPORT_UUID]);
@@ -512,14 +512,14 @@ static void test_was_enabled(void **state)
 	assert_false(target_config_was_enabled(&old, &now, export));
 	other->value[TARGET_EXPORT_ENABLE][0] = '0';
 
-	/* it is not in the file */
+	/* The file has no export of this name. */
 	before->name[0] = 'x';
 	assert_false(target_config_was_enabled(&old, &now, export));
 	target_config_free(&old);
 	target_config_free(&now);
 }
 
-/* Bytes changed, lost and doubled: it is refused, or it is a configuration. */
+/* Random changes: a text is either refused or yields a configuration that survives saving. */
 static void test_garbled(void **state)
 {
 	static const char bytes[] = "\"\"\"{}[],:\\/0129-.eEtfn' \t\x80\xff";
@@ -575,7 +575,7 @@ static void test_garbled(void **state)
 		}
 		target_config_free(&config);
 	}
-	/* a test whose texts are all refused at the first byte shows little */
+	/* The test shows little if nearly all of its texts are refused. */
 	if (rounds >= 1000)
 		assert_in_range(good, rounds / 100, rounds / 2);
 }

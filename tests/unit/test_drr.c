@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The scheduler in front of the storage: shares of hosts, sessions and disks.
+ * Tests of the scheduler in front of the storage: shares of hosts, sessions and disks.
  */
 #include "drr_model.h"
 
-/* 16 hosts, each with half 4 KiB and half 1 MiB requests, some 64 times as deep as others */
+/*
+ * Get Jain's index of the bytes of 16 hosts. Half of the requests of each host have 4 KiB, the
+ * others 1 MiB. The depths of the hosts range from 8 to 512.
+ */
 static double mixed_hosts(bool fifo)
 {
 	u32 i;
@@ -43,7 +46,7 @@ static void test_weights(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(weights); i++) {
 		sum += weights[i];
-		/* As deep as the share needs: only a host whose requests wait gets it all. */
+		/* A host gets its share only while its requests wait: large shares need depth. */
 		depth = weights[i] >= 1000 ? DEPTH_MAX : 64;
 		start(new_client(weights[i], depth, 4 * KIB, MIB, 500));
 	}
@@ -59,7 +62,7 @@ static void test_weights(void **state)
 	}
 }
 
-/* A weight that changes takes effect at once. */
+/* A change of a weight takes effect while requests wait. */
 static void test_weight_changes(void **state)
 {
 	u32 i;
@@ -78,7 +81,7 @@ static void test_weight_changes(void **state)
 	assert_within(model.host[2].bytes, model.bytes / 301.0, 20);
 }
 
-/* 1 MiB requests against 4 KiB: by cost, so the constant counts too */
+/* Small and large requests get the same service by cost, which is a constant plus the bytes. */
 static void test_sizes(void **state)
 {
 	struct disk *small = new_client(RNBDT_WEIGHT_DEFAULT, 512, 4 * KIB, 0, 0);
@@ -92,7 +95,10 @@ static void test_sizes(void **state)
 		      large->bytes * (double)(OVERHEAD + MIB) / MIB, 5);
 }
 
-/* The depth of a host does not help it, nor does sending one large request at a time. */
+/*
+ * Beside hosts of depth 256, a host that sends one large request at a time gets at least half
+ * of its fair share and at most 1.3 times the share.
+ */
 static void test_one_at_a_time(void **state)
 {
 	struct disk *single;
@@ -128,7 +134,7 @@ static void test_newcomer(void **state)
 		complete();
 	printf("newcomer among 15: first request served after %.1f ms, %.1f MiB of others\n",
 	       (model.now_us - begun_us) / 1000.0, (double)model.bytes / MIB);
-	/* what is in flight, and a turn of each other host */
+	/* At most the requests in flight, and one turn of each other host, are served before. */
 	assert_true(model.bytes <= WINDOW + MIB + 15 * (2 * MIB));
 	run(512ull * MIB);
 	assert_within(newcomer->bytes, model.bytes / 16.0, 10);
@@ -147,7 +153,7 @@ static void test_no_starvation(void **state)
 	start(least);
 	run(8 * 10000ull * 16 * MIB);
 	assert_true(least->bytes >= 8 * MIB);
-	/* The others go: it no longer waits, whatever it owes. */
+	/* When the other hosts have stopped, the host no longer waits, whatever its debt. */
 	for (i = 1; i < model.disks; i++)
 		model.disk[i].started = false;
 	while (model.disk[1].node.queued || model.root.queued > least->depth)
@@ -185,7 +191,7 @@ static void test_hierarchy(void **state)
 		assert_within(model.disk[i].bytes, many->bytes / 32.0, 5);
 }
 
-/* All of many disks owe for a large request: the next one is found nevertheless at once. */
+/* If many disks are all in debt, finding the next request takes at most 3 moves per disk. */
 static void test_many_debts(void **state)
 {
 	static struct rnbdt_drr_item items[3 * DISKS_MAX];
@@ -231,7 +237,7 @@ static void test_close(void **state)
 	for (; !list_empty(&items); queued--) {
 		struct request *req = list_entry(items.next, struct request, item.entry);
 
-		/* all of them, in their order */
+		/* rnbdt_drr_close() returns the waiting requests in their order. */
 		assert_int_equal(req->order, disk->taken++);
 		list_del_init(items.next);
 	}
@@ -239,23 +245,23 @@ static void test_close(void **state)
 	disk->started = false;
 	late.item.cost = OVERHEAD;
 	assert_false(rnbdt_drr_add(&disk->node, &late.item));
-	/* The others share what is left. */
+	/* The two other hosts share the storage equally. */
 	run(64 * MIB);
 	forget();
 	run(1024ull * MIB);
 	assert_int_equal(disk->bytes, 0);
 	assert_within(model.host[0].bytes, model.host[2].bytes, 2);
-	/* Closing twice, and a disk without requests, is nothing. */
+	/* Closing a closed disk, which has no requests, has no effect. */
 	rnbdt_drr_close(&disk->node, &items);
 	assert_true(list_empty(&items));
-	/* All close. */
+	/* No request waits when all disks are closed. */
 	rnbdt_drr_close(&model.disk[0].node, &items);
 	rnbdt_drr_close(&model.disk[2].node, &items);
 	assert_int_equal(model.root.queued, 0);
 	assert_null(rnbdt_drr_next(&model.root));
 }
 
-/* Clients come and go at random; complete(), take() and enter() check at each step. */
+/* Clients start and stop at random; complete(), take() and enter() check each step. */
 static void test_random(void **state)
 {
 	u32 i, step;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The scheduler in front of the storage: FLUSHes that pass ahead of the order.
+ * Tests of the scheduler in front of the storage: FLUSHes that pass ahead of waiting requests.
  */
 #include "drr_model.h"
 
@@ -18,13 +18,13 @@ static void test_flush(void **state)
 	run(1024ull * MIB);
 	assert_true(model.root.queued > 0);
 
-	/* It is in the storage at once, and its host pays for it. */
+	/* The FLUSH reaches the storage at once, and its cost is charged to its host. */
 	before = disk->session->host->node.deficit;
 	enter(disk, &flush[0], 0);
 	assert_ptr_equal(model.storage.prev, &flush[0].sent);
 	assert_int_equal(flush[0].item.cost, OVERHEAD);
 	assert_int_equal(disk->session->host->node.deficit, before - OVERHEAD * RNBDT_DRR_FRACTION);
-	/* Others pass with it, but a flood of them waits in turn. */
+	/* Further FLUSHes pass too, up to a limit. The next one waits like other requests. */
 	for (i = 1; flush[i - 1].item.ahead; i++) {
 		assert_true(i < ARRAY_SIZE(flush));
 		before = disk->node.queued;
@@ -34,7 +34,7 @@ static void test_flush(void **state)
 	assert_true(i > 16);
 	assert_ptr_not_equal(model.storage.prev, &flush[i - 1].sent);
 	assert_int_equal(disk->node.queued, before + 1);
-	/* The clients end; what waits is served. */
+	/* The clients stop, and the waiting requests are served. */
 	for (i = 0; i < model.disks; i++)
 		model.disk[i].started = false;
 	while (!list_empty(&model.storage))
@@ -45,7 +45,7 @@ static void test_flush(void **state)
 	assert_int_equal(model.in_flight, 0);
 }
 
-/* A host has a number of FLUSHes in flight ahead of the order, with all its disks. */
+/* At most RNBDT_DRR_AHEAD_MAX FLUSHes of a host, with all its disks, are ahead at a time. */
 static void test_flush_limit(void **state)
 {
 	struct rnbdt_drr_item flush = { .cost = OVERHEAD };
@@ -59,7 +59,7 @@ static void test_flush_limit(void **state)
 	session = new_session(new_host(RNBDT_WEIGHT_DEFAULT));
 	for (i = 0; i < ARRAY_SIZE(disk); i++)
 		disk[i] = new_disk(session, 1, 0, 0, 0);
-	/* The storage takes long for them, and rounds pass that pay for them. */
+	/* The FLUSHes do not complete. Their debt is paid by the rounds that pass. */
 	for (i = 0; i < 10000; i++) {
 		complete();
 		if (!(i % 20))
@@ -69,11 +69,11 @@ static void test_flush_limit(void **state)
 	rnbdt_drr_passed(&disk[0]->node);
 	assert_true(rnbdt_drr_pass(&disk[1]->node, &flush));
 	assert_false(rnbdt_drr_pass(&disk[2]->node, &flush));
-	/* Others are not concerned. */
+	/* The limit does not affect other hosts. */
 	assert_true(rnbdt_drr_pass(&model.disk[0].node, &flush));
 }
 
-/* A disk that nobody competes with has no debt, however many FLUSHes it has sent. */
+/* A disk without competitors has no debt, however many FLUSHes it has sent. */
 static void test_flush_alone(void **state)
 {
 	struct rnbdt_drr_item flush = { .cost = OVERHEAD };
@@ -86,7 +86,7 @@ static void test_flush_alone(void **state)
 		assert_true(rnbdt_drr_pass(&disk->node, &flush));
 		rnbdt_drr_passed(&disk->node);
 	}
-	/* What it owes is forgotten while others are served. */
+	/* Beside other hosts, the rounds that the disk misses pay its debt. */
 	for (i = 0; i < 3; i++)
 		start(new_client(RNBDT_WEIGHT_DEFAULT, 256, 64 * KIB, 0, 0));
 	for (i = 0; i < 100; i++) {
@@ -97,9 +97,9 @@ static void test_flush_alone(void **state)
 }
 
 /*
- * 15 hosts and a host with two disks compete. One of its disks reads, and the other one gets
- * a FLUSH at every @every completions of the storage, which ends at once. Returns what the
- * reader gets of the share of its host.
+ * Let 15 hosts compete with a host that has two disks: one disk reads, the other one sends a
+ * FLUSH after each @every completions of the storage. The FLUSHes complete at once. Return the
+ * bytes of the reader as a fraction of the fair share of its host.
  */
 static double beside_flushes(u32 every)
 {
@@ -127,7 +127,10 @@ static double beside_flushes(u32 every)
 	return reader->bytes * 16.0 / model.bytes;
 }
 
-/* The same with @depth FLUSHes that the storage executes */
+/*
+ * Like beside_flushes(), with @others competing hosts, and @depth FLUSHes at a time that the
+ * storage executes in order.
+ */
 static double beside_flush_depth(u32 others, u32 depth)
 {
 	struct session *session;
@@ -147,7 +150,7 @@ static double beside_flush_depth(u32 others, u32 depth)
 	return reader->bytes * (others + 1.0) / model.bytes;
 }
 
-/* A disk that floods the storage with FLUSHes gets its half of the host, not more. */
+/* A flood of FLUSHes of one disk leaves the other disk at least 0.45 of the host's share. */
 static void test_flush_flood(void **state)
 {
 	u32 others, depth;
@@ -163,7 +166,7 @@ static void test_flush_flood(void **state)
 		}
 }
 
-/* FLUSHes of a disk do not starve the other disks of its host. */
+/* Less frequent FLUSHes of one disk leave the other disk at least 0.8 of the host's share. */
 static void test_flush_beside_reads(void **state)
 {
 	static const u32 every[] = { 100, 50, 40, 20 };

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Receive slots and requests of a connection: what single calls decide, and two ends that
- * send frames to each other at random. No frame may find no slot, no credit may be lost, and
- * a connection that is quiet ends with the fewest slots.
+ * Tests of the numbers of receive slots and requests of a connection (drivers/core/flow.c):
+ * results of single calls, and a model of two ends that send frames at random. In the model,
+ * each frame finds a receive slot, no credit is lost, and an idle connection shrinks to the
+ * lowest number of slots.
  */
 #include "flow.h"
 #include "random.h"
 #include "unit.h"
 
 #define FIRST	4
-#define WIRE	4096	/* frames on their way */
+#define WIRE	4096	/* most frames in flight in one direction */
 
 static void test_grow(void **state)
 {
@@ -20,7 +21,7 @@ static void test_grow(void **state)
 	rnbd_flow_out_init(&out, FIRST, 64);
 	rnbd_flow_sent(&out, true);
 	rnbd_flow_sent(&out, true);
-	/* Not before the connection has joined. */
+	/* A connection that has not joined its session asks for nothing. */
 	assert_false(rnbd_flow_more(&out, &info));
 	rnbd_flow_out_enable(&out, 144);
 	assert_int_equal(out.depth, 16);
@@ -45,7 +46,7 @@ static void test_grow(void **state)
 	assert_int_equal(out.depth, 20);
 	assert_false(rnbd_flow_is_short(&out));
 
-	/* A request that waits while slots only were asked for is asked for next. */
+	/* If a request waits while more slots are asked for, more requests are asked for next. */
 	while (out.credits > 2)
 		rnbd_flow_sent(&out, true);
 	assert_true(rnbd_flow_more(&out, &info));
@@ -59,7 +60,7 @@ static void test_grow(void **state)
 	assert_int_equal(info.depth, 40);
 }
 
-/* A peer that has no memory is not asked again at once. */
+/* A peer that has granted nothing is not asked again before the end of the period. */
 static void test_refused(void **state)
 {
 	struct rnbd_slots_info info;
@@ -86,7 +87,7 @@ static void test_limits(void **state)
 	struct rnbd_flow_out out;
 
 	(void)state;
-	/* Not beyond the number in the connection request. */
+	/* No more is asked for than the connection request and the login allow. */
 	rnbd_flow_out_init(&out, 6, 9);
 	rnbd_flow_out_enable(&out, 20);
 	assert_int_equal(out.depth, 16);
@@ -103,7 +104,7 @@ static void test_limits(void **state)
 	out.short_depth = true;
 	assert_false(rnbd_flow_is_short(&out));
 
-	/* Fewer requests than the first ones */
+	/* The login has granted fewer requests than a connection usually begins with. */
 	rnbd_flow_out_init(&out, FIRST, FIRST);
 	rnbd_flow_out_enable(&out, 3);
 	assert_int_equal(out.depth, 3);
@@ -147,7 +148,7 @@ static void test_answers(void **state)
 	}
 }
 
-/* A peer that returns credits for slots that it was given back has lied. */
+/* A peer that returns credits for slots that were given up commits a protocol error. */
 static void test_false_credits(void **state)
 {
 	const struct rnbd_slots_info less = { .slots = FIRST };
@@ -174,11 +175,11 @@ static void test_shrink(void **state)
 	rnbd_flow_out_init(&out, 64, 64);
 	rnbd_flow_out_enable(&out, 144);
 	out.depth = 144;
-	/* all at once, when nothing was used */
+	/* If no slot was in use, all but the lowest number are given up at once. */
 	assert_true(rnbd_flow_less(&out, 65, &info));
 	assert_int_equal(info.slots, FIRST);
 	assert_int_equal(info.depth, 16);
-	/* a bound for the frames that are sent at a time */
+	/* At most 64 slots are given up at a time. */
 	out.slots = 100;
 	out.max_slots = 128;
 	out.credits = 100;
@@ -188,7 +189,7 @@ static void test_shrink(void **state)
 	out.slots = 64;
 	out.credits = 64;
 	out.low = 64;
-	/* what can be sent bounds what can be given up */
+	/* Giving up a slot takes a frame, so the frames that can be sent limit the number. */
 	assert_true(rnbd_flow_less(&out, 20, &info));
 	assert_int_equal(info.slots, 64 - 17);
 	out.busy = 20;
@@ -197,7 +198,7 @@ static void test_shrink(void **state)
 	assert_int_equal(info.depth, 48);
 	out.busy = 36;
 	assert_false(rnbd_flow_less(&out, 3, &info));
-	/* a quarter was used */
+	/* If 15 of 64 slots were in use, slots are given up; with 16, a quarter, none is. */
 	out.low = 64 - 15;
 	out.credits = 64;
 	assert_true(rnbd_flow_less(&out, 65, &info));
@@ -251,16 +252,16 @@ static void test_receiver(void **state)
 	assert_true(rnbd_flow_received(&in));
 	in.open = false;
 
-	/* the same as before is answered at once */
+	/* A request for the present numbers can be answered at once. */
 	assert_int_equal(rnbd_flow_asked(&in, &info), RNBD_PERR_NONE);
 	assert_true(rnbd_flow_reply(&in, &reply));
 }
 
 /* ------------------------------------------------------------------------
- * Two ends at random
+ * Two ends that send frames at random
  */
 
-/* A frame; that without an entry is a CREDIT frame. */
+/* Frame in flight. EMPTY is a CREDIT frame, ASK and REPLY are SLOTS and SLOTS_REPLY. */
 struct frame {
 	u16 credits;
 	enum { EMPTY, DATA, ASK, REPLY } kind;
@@ -270,12 +271,12 @@ struct frame {
 struct end {
 	struct rnbd_flow_in in;
 	struct rnbd_flow_out out;
-	u32 send_slots;		/* memory that bounds frames in flight */
-	u32 flight;		/* frames of this end that the other has not handled */
+	u32 send_slots;		/* send buffers; limit of flight */
+	u32 flight;		/* frames of this end that the other end has not handled */
 	struct rnbd_slots_info wish;
 	bool wished;
 	u64 sent, received;
-	struct frame wire[WIRE];	/* to this end */
+	struct frame wire[WIRE];	/* ring of frames in flight to this end */
 	u32 first, nr;
 };
 
@@ -287,7 +288,10 @@ static struct end *other(const struct end *e)
 	return &ends[e == ends];
 }
 
-/* The receiver has a slot for each frame that may come, and none that is forgotten. */
+/*
+ * Check that each receive slot of the peer is accounted for: as a credit of @e, by a frame in
+ * flight to the peer, or as a credit that is yet to be returned.
+ */
 static void check(const struct end *e)
 {
 	const struct end *peer = other(e);
@@ -295,7 +299,7 @@ static void check(const struct end *e)
 
 	for (i = 0; i < e->nr; i++)
 		known += e->wire[(e->first + i) % WIRE].credits;
-	/* New ones come with the answer. */
+	/* The credits of new slots arrive with the answer. */
 	if (peer->in.slots > e->out.slots)
 		known += peer->in.slots - e->out.slots;
 	assert_int_equal(known, peer->in.slots);
@@ -346,7 +350,7 @@ static void return_credits(struct end *e)
 		transmit(e, EMPTY, NULL);
 }
 
-/* What rnbd_ring_recv_done() does. */
+/* Model of rnbd_ring_recv_done() */
 static void receive(struct end *e)
 {
 	struct frame *f = &e->wire[e->first];
@@ -372,7 +376,7 @@ static void receive(struct end *e)
 	check(other(e));
 }
 
-/* What the work item does; memory is short now and then. */
+/* Model of the work item. Sometimes it can allocate only half of the slots. */
 static void work(struct end *e)
 {
 	struct rnbd_slots_info wish;
@@ -394,7 +398,7 @@ static void work(struct end *e)
 	}
 }
 
-/* What rnbd_ring_end_period() does, for a ring that was quiet for long if @quiet. */
+/* Model of rnbd_ring_end_period(). @quiet: the ring has been idle for long. */
 static void end_period(struct end *e, bool quiet)
 {
 	u32 free = e->send_slots - e->flight;
@@ -469,7 +473,7 @@ static void one_connection(void)
 			break;
 		}
 	}
-	/* Nothing is stuck: both ends can send as soon as all has arrived. */
+	/* There is no deadlock: both ends can send when all frames have arrived. */
 	settle();
 	assert_true(can_open(&ends[0]) && can_open(&ends[1]));
 	assert_true(!ends[0].wished && !ends[1].wished);
@@ -486,7 +490,7 @@ static void one_connection(void)
 	}
 	assert_int_equal(ends[1].in.depth, 16);
 	assert_int_equal(ends[0].out.depth, 16);
-	/* A quiet connection stays quiet. */
+	/* At the lowest numbers, an idle connection sends no more frames. */
 	before = ends[0].sent + ends[1].sent;
 	for (i = 0; i < 4; i++) {
 		end_period(&ends[0], true);

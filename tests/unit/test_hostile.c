@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a hostile peer may send: valid messages of every kind are changed at
- * random and given to every decoder, which tests/lib/hostile judges. Sanitizers watch
- * over buffers of the exact size.
+ * Test of the decoders with messages of a hostile peer: valid messages of all kinds are changed
+ * at random, and tests/lib/hostile checks the results of the decoders. Each message is in a
+ * buffer of its exact size, so AddressSanitizer detects a read behind it.
  *
- * The same random numbers are drawn in every run (RNBD_TEST_SEED). The number
- * of rounds (RNBD_TEST_ROUNDS) is fixed too, but for a slow machine, where
- * the run ends after ten seconds. tests/fuzz does it without an end.
+ * Each run uses the same random numbers, unless RNBD_TEST_SEED is set. RNBD_TEST_ROUNDS sets the
+ * number of rounds. On a slow machine, the run ends after ten seconds. tests/fuzz runs the same
+ * checks without an end.
  */
 #include "unit.h"
 #include "hostile.h"
 
 #define ROUNDS		6000000
-#define WORLD_ROUNDS	500	/* then other limits are drawn */
+#define WORLD_ROUNDS	500	/* rounds after which other limits are drawn */
 #define NS_MAX		10000000000ull
 
 static u64 accepted[NR_KINDS], refused[NR_KINDS];
@@ -32,12 +32,12 @@ static void one_round(void)
 	for (i = 0; i < changes; i++)
 		len = hostile_change(buf, len, kind < KIND_CM_REQ ? 16 : 8);
 
-	/* ends at the end of the memory, and may start anywhere */
+	/* The message ends where its buffer ends, and can begin at any alignment. */
 	shift = below(8);
 	exact = malloc(len + shift);
 	assert_non_null(exact);
 	memcpy(exact + shift, buf, len);
-	/* now and then the wrong decoder gets it */
+	/* Sometimes pass the message to the decoder of another kind. */
 	if (changes && one_in(16))
 		kind = below(NR_KINDS);
 	fault = hostile_take(kind, exact + shift, len);
@@ -77,7 +77,7 @@ static void test_hostile(void **state)
 	       (unsigned long long)extents_accepted);
 }
 
-/* Had every decoder something to accept and to refuse, and for every reason? */
+/* All kinds of messages were accepted and refused, and all protocol errors were returned. */
 static void test_hostile_reach(void **state)
 {
 	u32 i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * I/O statistics of the target: the text of the kernel, what follows from the numbers,
- * differences over objects that are made again, and Prometheus' text.
+ * Tests of the I/O statistics of a target: parsing the text of the kernel, mean and quantiles,
+ * differences between two samples, and the text for Prometheus.
  */
 #include <errno.h>
 #include <math.h>
@@ -102,7 +102,7 @@ static void test_since(void **state)
 	now.op[IOSTAT_READ].bytes += 100;
 	now.op[IOSTAT_READ].latency[1] += 3;
 	now.error[0].count++;
-	/* a class that the older module did not have */
+	/* A class of errors that the older sample does not have. */
 	now.error[1] = (struct io_error){ "gone", 2 };
 	now.nr_errors = 2;
 
@@ -115,7 +115,7 @@ static void test_since(void **state)
 
 	iostat_since(NULL, &now, &diff);
 	assert_memory_equal(&diff, &now, sizeof(now));
-	/* made again: one number that fell makes all of them new */
+	/* A lower number shows that the object was created again: its numbers start from 0. */
 	now.error[0].count = 4;
 	iostat_since(&old, &now, &diff);
 	assert_memory_equal(&diff, &now, sizeof(now));
@@ -168,7 +168,7 @@ static void test_prometheus(void **state)
 	(void)state;
 	text = print(&stats);
 	check_has(text, "rnbd_target_up 0");
-	/* HELP, TYPE and the sample */
+	/* The lines are HELP, TYPE and the sample. */
 	assert_int_equal(lines(text), 3);
 	free(text);
 
@@ -200,7 +200,7 @@ static void test_prometheus(void **state)
 	check_has(text, "rnbd_target_export_bytes_total" WRITES "} 8192");
 	check_has(text, "rnbd_target_export_errors_total{export=\"disk0\",error=\"io\"} 5");
 	check_has(text, "rnbd_target_limit_hits_total{limit=\"pool\"} 3");
-	/* no metric without a sample, and none of an operation that was not used */
+	/* Metrics without a sample and unused operations are not printed. */
 	assert_null(strstr(text, "op=\"read\""));
 	assert_null(strstr(text, "rnbd_target_host_"));
 	assert_null(strstr(text, "rnbd_target_refused_total"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The level at which the shares of sessions fit a budget: some known divisions, and random
- * ones against what must hold for each.
+ * Tests of the level at which the shares of sessions fit a budget (drivers/target/level.c):
+ * known results, and random sessions whose result is checked for the properties of a level.
  */
 #include "list.h"
 #include "unit.h"
@@ -37,7 +37,7 @@ static u64 sum(u32 nr, u64 level)
 	return bytes;
 }
 
-/* Within one percent */
+/* Assert that @value differs from @expected by at most one percent. */
 static void assert_about(u64 value, u64 expected)
 {
 	assert_in_range(value, expected - expected / 100, expected + expected / 100);
@@ -48,7 +48,7 @@ static void test_known(void **state)
 	u64 level;
 
 	(void)state;
-	/* Enough for all */
+	/* The budget is enough for the most bytes of all sessions. */
 	INIT_LIST_HEAD(&all);
 	assert_int_equal(rnbdt_level_find(&all, MIB), 0);
 	add(0, MIB, 4 * MIB, 100);
@@ -56,11 +56,11 @@ static void test_known(void **state)
 	level = rnbdt_level_find(&all, 12 * MIB);
 	assert_int_equal(share(0, level), 4 * MIB);
 	assert_int_equal(share(1, level), 8 * MIB);
-	/* Not even the least */
+	/* The budget is not enough for the least bytes of all sessions. */
 	level = rnbdt_level_find(&all, MIB);
 	assert_int_equal(share(0, level), MIB);
 	assert_int_equal(share(1, level), MIB);
-	/* By weight, between least and most */
+	/* Shares are in proportion to the weights, within the least and the most bytes. */
 	INIT_LIST_HEAD(&all);
 	add(0, MIB, 1024 * MIB, 300);
 	add(1, MIB, 1024 * MIB, 100);
@@ -71,7 +71,7 @@ static void test_known(void **state)
 	assert_about(share(1, level), 100 * MIB);
 	assert_int_equal(share(2, level), 10 * MIB);
 	assert_int_equal(share(3, level), 50 * MIB);
-	/* A light session gets what nobody else wants. */
+	/* A session of low weight gets all bytes that the others do not want. */
 	INIT_LIST_HEAD(&all);
 	add(0, MIB, 4096 * MIB, 1);
 	add(1, MIB, MIB, 10000 << 8);
@@ -109,7 +109,7 @@ static void test_random(void **state)
 			continue;
 		}
 		assert_true(bytes <= budget);
-		/* A level that is a little higher gives more than there is, or all. */
+		/* Unless all get their most bytes, a slightly higher level exceeds the budget. */
 		if (bytes < most) {
 			assert_true(sum(nr, level + level / 512 + 2) > budget);
 			steps++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists of the tool: strings, in any order and many of them, and names by name.
+ * Tests of the containers of the tool: lists of strings, growing arrays, and struct link_map,
+ * which has a list of names for each key.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +31,7 @@ static void test_has(void **state)
 
 	(void)state;
 	assert_false(strlist_has(&list, "disk0"));
-	/* In the order of numbers, which is not that of characters. */
+	/* The names are added in the order of strlist_sort(), which compares numbers by value. */
 	for (i = 0; i < MANY; i += 2) {
 		name_of(name, i);
 		strlist_add(&list, name);
@@ -43,7 +44,7 @@ static void test_has(void **state)
 	assert_false(strlist_has(&list, "disk"));
 	assert_false(strlist_has(&list, "disk00"));
 	assert_false(strlist_has(&list, "zebra"));
-	/* From here on it is mixed, until it is sorted. */
+	/* From here on the list is not in order, until strlist_sort(). */
 	strlist_add(&list, "disk1");
 	assert_true(list.mixed);
 	assert_true(strlist_has(&list, "disk1"));
@@ -97,7 +98,7 @@ static void test_grow(void **state)
 			array[nr] = nr;
 			nr++;
 		}
-		/* Some are taken away again, as many as there are at most. */
+		/* Remove up to six members. */
 		nr -= round % 7 < nr ? round % 7 : nr;
 		if (round == 50)
 			nr = 0;
@@ -132,7 +133,7 @@ static void test_link_map(void **state)
 	check_names(&map, "h1", "c");
 	check_names(&map, "h", "");
 	check_names(&map, "h3", "");
-	/* Added after a look-up */
+	/* Names can be added after a look-up. */
 	link_map_add(&map, "h0", "d");
 	link_map_add(&map, "h2", "c");
 	check_names(&map, "h0", "d");

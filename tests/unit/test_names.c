@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every number has a text of its own, any other number has one that says so,
- * and the rule for the names of exports.
+ * Tests of the texts of statuses and protocol errors: each known number has a text of its own,
+ * and all other numbers share one. Also tests of the rules for names of exports and disks.
  */
 #include "names.h"
 #include "unit.h"
@@ -10,7 +10,7 @@ static bool lower_case_sentence(const char *text)
 {
 	size_t len = strlen(text);
 
-	/* an abbreviation at the front is fine: it has a second capital */
+	/* A text may begin with an abbreviation, that is, with two capitals. */
 	return len > 2 && text[len - 1] != '.' &&
 	       (text[0] < 'A' || text[0] > 'Z' ||
 		(text[1] >= 'A' && text[1] <= 'Z'));
@@ -38,7 +38,7 @@ static void test_status(void **state)
 			continue;
 		}
 		assert_true(lower_case_sentence(text));
-		/* An error message of the kernel holds so much (NETLINK_MAX_FMTMSG_LEN). */
+		/* A formatted netlink message is shorter than this (NETLINK_MAX_FMTMSG_LEN). */
 		assert_true(strlen(text) < 80);
 		assert_string_not_equal(text, unknown);
 		for (j = 0; j < i; j++)
@@ -69,7 +69,7 @@ static void test_fault(void **state)
 	}
 }
 
-/* Counters have the words as names: each is there and there is no other like it. */
+/* The words are names of counters: each counted number has a word, and no two are equal. */
 static void test_words(void **state)
 {
 	u32 i, j;
@@ -96,7 +96,7 @@ static void test_words(void **state)
 	}
 }
 
-/* As configfs asks: a string and its NUL, in a buffer of exactly that size. */
+/* Check a name as configfs does: with its NUL, in a buffer of exactly that size. */
 static bool string_ok(const char *name)
 {
 	size_t size = strlen(name) + 1;
@@ -131,7 +131,7 @@ static void test_export_name(void **state)
 	assert_false(string_ok("a\n"));
 	assert_false(string_ok("d\xc3\xa4t"));
 
-	/* length */
+	/* A name has at most 63 characters. */
 	memset(text, 'x', sizeof(text));
 	text[63] = 0;
 	assert_true(string_ok(text));
@@ -142,13 +142,13 @@ static void test_export_name(void **state)
 	text[64] = 'x';
 	assert_false(string_ok(text));
 
-	/* not terminated, or nothing at all */
+	/* A name without a NUL, or of no bytes. */
 	assert_false(rnbd_export_name_ok("abc", 3));
 	assert_false(rnbd_export_name_ok("abc", 0));
 	memset(field, 'x', sizeof(field));
 	assert_false(rnbd_export_name_ok(field, sizeof(field)));
 
-	/* each byte that may follow the first character */
+	/* Each byte as the second character. */
 	for (c = 0; c < 256; c++) {
 		const char *good = NAME_CHARS;
 
@@ -159,7 +159,7 @@ static void test_export_name(void **state)
 				 c == 0 || strchr(good, (int)c));
 	}
 
-	/* nothing hides behind the NUL */
+	/* All bytes behind the NUL are zero. */
 	for (i = 1; i < sizeof(field); i++) {
 		memset(field, 0, sizeof(field));
 		field[0] = 'a';
@@ -183,7 +183,7 @@ static void test_disk_alias(void **state)
 	assert_false(rnbd_disk_alias_ok("a/b"));
 	assert_false(rnbd_disk_alias_ok("a b"));
 
-	/* length */
+	/* An alias has at most 63 characters. */
 	memset(text, 'x', sizeof(text));
 	text[63] = 0;
 	assert_true(rnbd_disk_alias_ok(text));
@@ -191,7 +191,7 @@ static void test_disk_alias(void **state)
 	text[64] = 0;
 	assert_false(rnbd_disk_alias_ok(text));
 
-	/* a disk's own name */
+	/* The name that the kernel gives a disk or a partition is not an alias. */
 	assert_false(rnbd_disk_alias_ok("rnbd0"));
 	assert_false(rnbd_disk_alias_ok("rnbd1234567"));
 	assert_true(rnbd_disk_alias_ok("rnbd"));
@@ -204,11 +204,11 @@ static void test_disk_alias(void **state)
 	assert_true(rnbd_disk_alias_ok("rnbdp1"));
 	assert_true(rnbd_disk_alias_ok("xrnbd1"));
 
-	/* a number */
+	/* A number is not an alias. */
 	assert_false(rnbd_disk_alias_ok("0"));
 	assert_false(rnbd_disk_alias_ok("00017"));
 
-	/* a UUID */
+	/* A UUID is not an alias. */
 	assert_false(rnbd_disk_alias_ok("01234567-89ab-cdef-ABCD-EF0123456789"));
 	assert_true(rnbd_disk_alias_ok("01234567-89ab-cdef-ABCD-EF012345678"));
 	assert_true(rnbd_disk_alias_ok("01234567-89ab-cdef-ABCD-EF01234567890"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every opcode has a row with a name of its own, and the rows say what the protocol
- * says; no other number has one.
+ * Tests of the table of operations: each opcode has a row with a name of its own and with the
+ * properties that the protocol specifies. No other number has a row.
  */
 #include "unit.h"
 #include "op.h"
@@ -29,7 +29,7 @@ static void test_text(void **state)
 	}
 }
 
-/* What Documentation/protocol.rst says of each opcode, written independently of op.c. */
+/* The properties of each opcode are taken from Documentation/protocol.rst, not from op.c. */
 static void test_rows(void **state)
 {
 	static const struct {

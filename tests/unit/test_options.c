@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The options of rnbd attach: that each row of the table is complete and its names are
- * its own, how values are read, and that netlink gives back what was put into it.
+ * Tests of the options of "rnbd attach": each row of the table is complete and has names of its
+ * own, values are parsed, and netlink messages yield the options that were put into them.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void test_table(void **state)
 	assert_null(option_of_attr(0));
 }
 
-/* Parses one option, with standard error in *message. */
+/* Parse one option. Return the text that was written to standard error in *message. */
 static int parse(const char *name, const char *value, struct options *options, char **message)
 {
 	struct args args = { .cmd = &attach, .nr_given = 1 };
@@ -130,7 +130,7 @@ static void test_values(void **state)
 			assert_string_equal(option_text(&options, opt->key), cases[i].text);
 		}
 	}
-	/* the command reads these itself */
+	/* The port is not parsed by options_parse(), but by the command. */
 	assert_int_equal(parse("port", "1", &options, &message), 0);
 	free(message);
 	for (row = 0; row < OPTIONS_MAX; row++)
@@ -170,7 +170,7 @@ static void test_mistakes(void **state)
 	}
 }
 
-/* Every option is given a value, sent, and read again. */
+/* All options are put into a message and have the same values when they are read from it. */
 static void test_netlink(void **state)
 {
 	struct options sent = { }, got;
@@ -214,7 +214,7 @@ static void test_netlink(void **state)
 		assert_true(option_same(opt, a, b));
 	}
 
-	/* one that is too short is refused, one that is missing is not known */
+	/* An attribute that is too short is an error; an option without an attribute is unknown. */
 	tb[RNBD_ATTR_POOL_BYTES] = tb[RNBD_ATTR_MAX_IO];
 	assert_int_equal(options_get(tb, &got), -EPROTO);
 	tb[RNBD_ATTR_POOL_BYTES] = NULL;
@@ -223,7 +223,7 @@ static void test_netlink(void **state)
 	nlmsg_free(msg);
 }
 
-/* What is not given is not sent: the kernel has the defaults. */
+/* Options that were not given are not sent, so the kernel uses its defaults. */
 static void test_nothing(void **state)
 {
 	struct nl_msg *msg = nlmsg_alloc();

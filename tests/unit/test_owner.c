@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The owner of an export and hosts that may only read: the line about the owner that the
- * kernel shows and takes, and both in the file of a configuration.
+ * Tests of owners of exports and of hosts that may only read: the line in which the kernel
+ * shows and accepts an owner, and both in the configuration file of a target.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define HOST2	"00000000-0000-4000-8000-000000000002"
 #define NO_UUID	"00000000-0000-0000-0000-000000000000"
 
-/* The line that the kernel shows comes back as it was. */
+/* A line of the kernel is the same after it was parsed and formatted. */
 static void test_owner(void **state)
 {
 	static const char none[] = "0 " NO_UUID " " NO_UUID " 0";
@@ -47,7 +47,10 @@ static void test_owner(void **state)
 		assert_true(owner_parse(bad[i], &owner) < 0);
 }
 
-/* Parse the text of a file, with ' for ", and return what the parser returns. */
+/*
+ * Parse a configuration that has ' in place of ". Check that an error message contains @wanted.
+ * Return the result of the parser.
+ */
 static int messages(const char *text, const char *wanted)
 {
 	struct target_config config;
@@ -86,7 +89,7 @@ static void test_file(void **state)
 		{ FILE_OF("'exclusive':1"), "true or false" },
 		{ FILE_OF("'owner_state':'7 " HOST1 " " HOST2 " 1'"),
 		  "export a: has \"owner_state\" and is not \"exclusive\"" },
-		/* never an owner, a generation that is too high, and lines that are not whole */
+		/* Generation 0 with an owner, too high a generation, too few or too many fields. */
 		{ OWNED("0 " HOST1 " " HOST2 " 1"), "not what rnbd save writes" },
 		{ OWNED("4026531841 " HOST1 " " HOST2 " 1"), "not what rnbd save writes" },
 		{ OWNED("7 " HOST1 " " HOST2), "not what rnbd save writes" },

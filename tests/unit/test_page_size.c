@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The page size of a memory region: known choices, and random ones against a search through
- * all sizes.
+ * Tests of the choice of the page size of a memory region (drivers/target/page_size.c): known
+ * results, and random cases that are compared with a search through all sizes.
  */
 #include "unit.h"
 
@@ -21,22 +21,22 @@ static void test_known(void **state)
 		u64 bits, cap;
 		u32 size;
 	} cases[] = {
-		/* one piece of 1 MiB, at 1 MiB and at an address that is less aligned */
+		/* A piece of 1 MiB, aligned to 1 MiB and to 256 KiB. */
 		{ 0x100000 | 1 * M, ANY, 1 * M },
 		{ 0x140000 | 1 * M, ANY, 256 * K },
-		/* the device has fewer sizes */
+		/* The device supports only a few sizes. */
 		{ 0x100000 | 1 * M, HUGE, 4 * K },
 		{ 0x400000 | 8 * M, HUGE, 2 * M },
 		{ 0x100000 | 1 * M, 4 * K, 4 * K },
 		{ 4 * M | 2 * M, 4 * K | 64 * K, 64 * K },
-		/* a single page among larger pieces */
+		/* A piece of 1 MiB and a piece of one page. */
 		{ 0x100000 | 1 * M | 0x3000 | 4 * K, ANY, 4 * K },
-		/* large addresses, and sizes beyond 32 bits */
+		/* Large addresses and lengths. A page size is less than 4 GiB. */
 		{ 1ull << 63 | 8 * M, ANY, 8 * M },
 		{ 4 * G, ANY, 2 * G },
 		{ 16 * G, 8 * G, 4 * K },
 		{ 0, ANY, 2 * G },
-		/* a device that reports nothing that fits has the size of a unit */
+		/* If the device reports no size that fits, the result is the size of a unit. */
 		{ 0x100000 | 1 * M, 0, 4 * K },
 		{ 0x100000 | 1 * M, 1 * K, 4 * K },
 		{ 0x100000 | 1 * M, 2 * M, 4 * K },
@@ -49,7 +49,7 @@ static void test_known(void **state)
 				 cases[i].size);
 }
 
-/* The largest of all sizes that the device has and that divide all addresses and lengths */
+/* Find the largest size that the device supports and that divides all numbers. */
 static u32 search(const u64 *numbers, u32 nr, u64 cap)
 {
 	u32 best = UNIT, i;

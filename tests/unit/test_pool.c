@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The pool allocator against a model that keeps a byte per unit and searches
- * it in the plainest way.
+ * Tests of the pool allocator (drivers/core/pool.c): known cases, and random ones that are
+ * compared with a model. The model has a byte per unit and examines the units one by one.
  *
- * The allocator is compiled into this file, so that its complaints can be
- * counted instead of ending the program.
+ * This file includes the allocator, so that its warnings (WARN_ON_ONCE) can be counted.
  */
 #include <stdbool.h>
 
@@ -35,14 +34,14 @@ static u32 below(u32 n)
 	return unit_random_below(&rnd, n);
 }
 
-/* A unit that the owner does not have is taken, and counted in foreign. */
+/* Model of a pool. A unit that the owner does not have is taken, and counted in foreign. */
 struct model {
 	u32 first, units, segment;
 	u32 used, peak, foreign;
 	u8 taken[UNITS_MAX];
 };
 
-/* Length of the free run at @at, up to the end of its segment. */
+/* Length of the free extent at @at, up to the end of its segment. */
 static u32 model_piece(const struct model *m, u32 at)
 {
 	u32 len = 0;
@@ -53,7 +52,7 @@ static u32 model_piece(const struct model *m, u32 at)
 	return len;
 }
 
-/* Lowest unit where @units fit, or the size of the share. */
+/* Lowest unit at which @units are free in one segment, or m->units if there is none. */
 static u32 model_first_fit(const struct model *m, u32 units)
 {
 	u32 at;
@@ -64,7 +63,7 @@ static u32 model_first_fit(const struct model *m, u32 units)
 	return m->units;
 }
 
-/* All free pieces by address. Returns their number. */
+/* Get all free extents in the order of their addresses. Return their number. */
 static u32 model_pieces(const struct model *m, struct rnbd_extent *pieces)
 {
 	u32 at = 0, len, nr = 0;
@@ -112,14 +111,14 @@ static void check_pool(const struct rnbd_pool *pool, const struct model *m)
 		if (i < pool->hint || i >= pool->end)
 			assert_true(m->taken[i]);
 	}
-	/* nothing behind the end of the share */
+	/* The bits behind the last unit are not set. */
 	if (i % BITS_PER_LONG)
 		assert_true(!(pool->map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG)));
 	if (!m->used && !m->foreign)
 		assert_int_equal(pool->hint, 0);
 }
 
-/* Take @units and compare with what the model says must happen. */
+/* Allocate @units and compare the result with the model. */
 static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 		struct rnbd_extent *extents, u32 max_runs)
 {
@@ -127,7 +126,7 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 	u32 i, j, nr_pieces, single, left;
 	int ret;
 
-	/* a canary behind the last run */
+	/* Members behind the first max_runs must not be written. */
 	memset(extents, 0xa5, (RUNS_MAX + 1) * sizeof(*extents));
 	ret = rnbd_pool_alloc(pool, units, extents, max_runs);
 	for (i = max_runs; i <= RUNS_MAX; i++)
@@ -141,14 +140,14 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 	single = model_first_fit(m, units);
 	nr_pieces = model_pieces(m, pieces);
 	if (single < m->units) {
-		/* one run, and the lowest there is */
+		/* One extent is enough: the lowest one is used. */
 		assert_int_equal(ret, 1);
 		assert_int_equal(extents[0].unit, m->first + single);
 		assert_int_equal(extents[0].units, units);
 		singles++;
 	} else if (max_runs > 1 &&
 		   sum(pieces, min(nr_pieces, max_runs)) >= units) {
-		/* the lowest pieces, whole but for the last */
+		/* The lowest free extents are used, all but the last completely. */
 		for (i = 0, left = units; left; i++) {
 			u32 len = min(left, pieces[i].units);
 
@@ -160,7 +159,7 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 		assert_int_equal(ret, i);
 		severals++;
 	} else {
-		/* fails if, and only if, the largest do not suffice */
+		/* The call fails only if the largest max_runs free extents are not enough. */
 		qsort(pieces, nr_pieces, sizeof(pieces[0]), larger_first);
 		if (max_runs == 1 ||
 		    sum(pieces, min(nr_pieces, max_runs)) < units) {
@@ -174,7 +173,7 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 		largest++;
 	}
 
-	/* true of any result */
+	/* Properties of each successful allocation. */
 	assert_int_equal(sum(extents, ret), units);
 	for (i = 0; i < (u32)ret; i++) {
 		u32 at = extents[i].unit - m->first;
@@ -208,7 +207,7 @@ static void give(struct rnbd_pool *pool, struct model *m,
 	m->used -= sum(extents, nr_extents);
 }
 
-/* Everything that is given out, run by run. */
+/* All allocated extents. */
 struct held {
 	struct rnbd_extent extents[UNITS_MAX];
 	u32 nr;
@@ -220,7 +219,7 @@ static void hold(struct held *held, const struct rnbd_extent *extents, u32 nr)
 	held->nr += nr;
 }
 
-/* Give back up to @nr extents at random, some only in part. */
+/* Free up to @nr random extents, some of them only in part. */
 static void give_some(struct rnbd_pool *pool, struct model *m,
 		      struct held *held, u32 nr)
 {
@@ -235,7 +234,7 @@ static void give_some(struct rnbd_pool *pool, struct model *m,
 		run = &held->extents[at];
 		back[i] = *run;
 		if (run->units > 1 && below(4) == 0) {
-			/* the front or the rear */
+			/* Free the front or the rear part of the extent. */
 			u32 part = 1 + below(run->units - 1);
 
 			if (below(2)) {
@@ -253,10 +252,10 @@ static void give_some(struct rnbd_pool *pool, struct model *m,
 	give(pool, m, back, nr);
 }
 
-/* Remove the free ones of some units, or add some that were removed. */
+/* Remove the free units of a random range from the pool, or add removed units again. */
 static void resize(struct rnbd_pool *pool, struct model *m)
 {
-	static u8 foreign[UNITS_MAX];	/* of this pool, as of its last resize */
+	static u8 foreign[UNITS_MAX];	/* removed units, valid if m->foreign is not 0 */
 	u32 start, units, i, removed = 0;
 
 	if (!m->foreign)
@@ -286,7 +285,7 @@ static void resize(struct rnbd_pool *pool, struct model *m)
 		rnbd_pool_add(pool, m->first + start, i);
 }
 
-/* Make the owner have all units again. */
+/* Add all removed units to the pool again. */
 static void own_all(struct rnbd_pool *pool, struct model *m, const struct held *held)
 {
 	u8 in_use[UNITS_MAX] = { 0 };
@@ -321,7 +320,7 @@ static void one_pool(void)
 	m.units = 1 + below(sizes[below(ARRAY_SIZE(sizes))]);
 	m.first = below(3) ? below(2000) : 0;
 	m.segment = 1u << below(orders[below(ARRAY_SIZE(orders))]);
-	/* small requests in one pool, large ones in the next */
+	/* The largest request varies from pool to pool. */
 	most = mosts[below(ARRAY_SIZE(mosts))];
 	most = 1 + below(most ? most : m.units);
 
@@ -347,7 +346,7 @@ static void one_pool(void)
 			resize(&pool, &m);
 			check_pool(&pool, &m);
 		}
-		/* tides: at times it fills up, at times it runs empty */
+		/* Vary the share of allocations, so that the pool fills up and empties. */
 		if (below(50) == 0)
 			greed = 1 + below(9);
 	}
@@ -378,7 +377,7 @@ static void test_against_model(void **state)
 	       (unsigned long long)largest, (unsigned long long)failures,
 	       (unsigned long long)none_at_all);
 	assert_int_equal(complaints, 0);
-	/* every way out was taken */
+	/* Each kind of result occurred. */
 	assert_true(singles > 100);
 	assert_true(severals > 100);
 	assert_true(largest > 100);
@@ -403,13 +402,13 @@ static void test_init(void **state)
 	rnbd_pool_exit(&pool);
 	assert_null(pool.map);
 	assert_int_equal(pool.units, 0);
-	/* once more does no harm, nor does it to a pool never set up */
+	/* A second rnbd_pool_exit() has no effect. */
 	rnbd_pool_exit(&pool);
 	assert_int_equal(rnbd_pool_init(&pool, (1u << 20) - 1, 1, 1), 0);
 	rnbd_pool_exit(&pool);
 }
 
-/* Requests asked for one after the other lie side by side. */
+/* Consecutive allocations are adjacent. */
 static void test_side_by_side(void **state)
 {
 	struct rnbd_pool pool;
@@ -423,7 +422,7 @@ static void test_side_by_side(void **state)
 		assert_int_equal(run[i].unit, at);
 		at += 1 + i;
 	}
-	/* a gap is filled by what fits, passed by what does not */
+	/* An allocation that fits a gap is placed there; a larger one is not. */
 	rnbd_pool_free(&pool, &run[3], 1);
 	assert_int_equal(rnbd_pool_alloc(&pool, 5, extents, 4), 1);
 	assert_int_equal(extents[0].unit, at);
@@ -431,7 +430,7 @@ static void test_side_by_side(void **state)
 	assert_int_equal(extents[0].unit, run[3].unit);
 	assert_int_equal(pool.used, 41);
 	assert_int_equal(pool.peak, 41);
-	/* The owner resets the recent peak, not the other one. */
+	/* If the owner resets pool.recent, pool.peak does not change. */
 	assert_int_equal(pool.recent, 41);
 	rnbd_pool_free(&pool, &run[7], 1);
 	pool.recent = pool.used;
@@ -445,14 +444,14 @@ static void test_side_by_side(void **state)
 	rnbd_pool_exit(&pool);
 }
 
-/* A segment boundary splits, wherever the share begins. */
+/* No extent crosses a boundary of segments, wherever the range begins. */
 static void test_segments(void **state)
 {
 	struct rnbd_pool pool;
 	struct rnbd_extent extents[17];
 
 	(void)state;
-	/* units 60..139: 4 of one segment, 64, 12 of the third */
+	/* Units 60 to 139: 4 of the first segment, 64 of the second, 12 of the third. */
 	assert_int_equal(rnbd_pool_init(&pool, 60, 80, 64), 0);
 	assert_int_equal(rnbd_pool_alloc(&pool, 5, extents, 17), 1);
 	assert_int_equal(extents[0].unit, 64);
@@ -469,7 +468,7 @@ static void test_segments(void **state)
 	assert_int_equal(extents[2].units, 12);
 	assert_int_equal(rnbd_pool_alloc(&pool, 1, extents + 3, 1), -ENOSPC);
 	rnbd_pool_free(&pool, extents, 3);
-	/* the largest two: 64 and 12, the small one at the front is left */
+	/* The two largest extents, 64 and 12 units, are used; the first 4 units stay free. */
 	assert_int_equal(rnbd_pool_alloc(&pool, 70, extents, 2), 2);
 	assert_int_equal(extents[0].unit, 64);
 	assert_int_equal(extents[0].units, 64);
@@ -480,8 +479,8 @@ static void test_segments(void **state)
 }
 
 /*
- * The shape that rnbd_decode_grant() lets pass: a request of the largest size
- * fits the empty share in RNBD_EXTENTS_MAX extents, wherever the share begins.
+ * In a pool that rnbd_decode_grant() accepts, the largest request fits the empty share of a
+ * queue in RNBD_EXTENTS_MAX extents, wherever the share begins.
  */
 static void test_grant_promise(void **state)
 {
@@ -496,29 +495,29 @@ static void test_grant_promise(void **state)
 					    RNBD_EXTENTS_MAX) > 0);
 		rnbd_pool_exit(&pool);
 	}
-	/* and one unit more does not always */
+	/* One unit more does not fit if the share begins with the last unit of a segment. */
 	assert_int_equal(rnbd_pool_init(&pool, 15, units + 1, segment), 0);
 	assert_int_equal(rnbd_pool_alloc(&pool, units + 1, extents,
 					 RNBD_EXTENTS_MAX), -ENOSPC);
 	rnbd_pool_exit(&pool);
 }
 
-/* What is given back wrongly is reported and changes nothing. */
+/* An invalid free causes a warning and changes nothing. */
 static void test_free_twice(void **state)
 {
 	struct rnbd_extent extents[4], bad;
 	struct rnbd_pool pool;
 	u32 i, expected = 0;
 	const struct rnbd_extent wrong[] = {
-		{ 100, 10 },		/* given back already */
-		{ 105, 10 },		/* the first half of it is */
-		{ 115, 20 },		/* the second half is free */
+		{ 100, 10 },		/* already free */
+		{ 105, 10 },		/* first half is free */
+		{ 115, 20 },		/* second part is free */
 		{ 110, 11 },		/* one unit too many */
 		{ 109, 2 },		/* one unit too early */
-		{ 110, 0 },		/* nothing */
-		{ 99, 1 },		/* below the share */
+		{ 110, 0 },		/* no unit */
+		{ 99, 1 },		/* below the range */
 		{ 0, 1 },
-		{ 400, 1 },		/* above the share */
+		{ 400, 1 },		/* above the range */
 		{ 399, 2 },
 		{ 110, 0xffffffff },
 		{ 0xffffffff, 0xffffffff },
@@ -539,7 +538,7 @@ static void test_free_twice(void **state)
 		assert_int_equal(pool.used, 10);
 		assert_int_equal(pool.hint, 0);
 	}
-	/* the good one beside a bad one is taken back, and that only once */
+	/* The same extent three times: it is freed once, with two warnings. */
 	extents[0] = extents[1];
 	extents[2] = extents[1];
 	rnbd_pool_free(&pool, extents, 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which disk a word of the command line means, and what a disk may be called.
+ * Tests of the selection of a disk by a word of the command line, and of the rules for names of
+ * disks.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +21,7 @@
 #define UUID_A	"11111111-2222-4333-8444-00000000000a"
 #define UUID_B	"11111111-2222-4333-8444-00000000000b"
 
-/* rnbd0 and rnbd12 have the export A, rnbd1 has B; a disk of each kind has a name */
+/* rnbd0 and rnbd12 have the export with UUID_A, rnbd1 has the one with UUID_B. */
 static struct disk disk[] = {
 	{ .disk = "rnbd0", .name = "db", .export = "disk0" },
 	{ .disk = "rnbd1", .name = "log-1.old", .export = "rnbd0" },
@@ -44,7 +45,7 @@ static void check_means(const char *word, int nr)
 	assert_ptr_equal(found, &disk[nr]);
 }
 
-/* The text must have @part in it. */
+/* Assert that @word is refused with @error and a message that contains @part. */
 static void check_refused(const char *word, int error, const char *part)
 {
 	const struct disk *found = NULL;
@@ -131,7 +132,7 @@ static void test_nonsense(void **state)
 	check_refused(longest, -EINVAL, "no disk");
 }
 
-/* A path is what it leads to. */
+/* The file at the end of a path selects the disk, after symbolic links. Here it is no disk. */
 static void test_paths(void **state)
 {
 	char dir[] = "/tmp/resolve.XXXXXX", link[PATH_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions of both ends: disks are gathered by their session, and Prometheus gets a series
- * per session.
+ * Tests of the tool's lists of sessions of both ends: disks are grouped by session, and
+ * Prometheus gets a series per session.
  */
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "prometheus_session.h"
 #include "session.h"
 
-/* Labels of series */
+/* Labels of the expected series */
 #define SESSION2	"{session=\"2\",address=\"::1\",port=\"4428\"} "
 #define SESSION7	"{session=\"7\",address=\"10.9.0.1\",port=\"4427\"} "
 #define HOST6F		"6f000000-0000-0000-0000-000000000000"
 #define SESSION4	"{session=\"4\",host=\"" HOST6F "\",address=\"10.9.0.2\"} "
 
-/* Disks in their order, of which the sessions are not */
+/* The disks are in order; the numbers of their sessions are not. */
 static struct disk disk_list[] = {
 	{ .disk = "rnbd0", .session = 7, .session_state = "live", .address = "10.9.0.1",
 	  .port = 4427, .pool_used = 4096, .pool_held = 8192, .pool_reclaims = 3,
@@ -105,7 +105,7 @@ static void test_prometheus_client(void **state)
 	client_sessions_free(&sessions);
 }
 
-/* A session that was never live has no series, and without another one there is no head. */
+/* A session that was never live has no series. If there is no other one, no text is printed. */
 static void test_prometheus_target(void **state)
 {
 	struct session list[] = {

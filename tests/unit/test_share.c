@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The share of a disk in the pool of its session: disks whose storage hangs take all that
- * they may, and never give it back. The other disks must still work (rule R4).
+ * Tests of the share of a disk in the pool of its session (drivers/client/share.h). In the
+ * model, disks whose storage hangs take as much space as they may and never free it. The other
+ * disks must still get space (rule R4).
  */
 #include "unit.h"
 #include "portable.h"
@@ -51,7 +52,7 @@ static bool may(u32 disk, u32 queue, u32 more)
 	return more <= m.free && rnbdc_units_allowed(&units, more, m.all / 8, FACTOR);
 }
 
-/* Disks below @hung send requests of a size for as long as they may. */
+/* Let the disks below @hung send requests of @size units as long as they may. */
 static void hang(u32 hung, u32 size)
 {
 	bool progress = true;
@@ -71,7 +72,7 @@ static void hang(u32 hung, u32 size)
 	}
 }
 
-/* Units of the largest power of two that the first request of an idle disk may have. */
+/* Get the largest power of two of units that the first request of an idle disk may have. */
 static u32 largest_first(void)
 {
 	u32 size = LARGEST;
@@ -81,23 +82,26 @@ static u32 largest_first(void)
 	return size;
 }
 
-/* With as many idle hardware queues as the reserve has units, each kept them from the others. */
+/*
+ * While other disks hang, the first request of an idle disk may have at least the units in the
+ * column first. That holds even if there are more idle hardware queues than reserved units.
+ */
 static void test_hung(void **state)
 {
 	static const struct {
 		u32 all, disks, queues, hung, size, first;
 	} cases[] = {
-		/* 8 MiB; the storage of some disks hangs with requests of 256 KiB or 1 MiB */
+		/* Pool of 8 MiB; requests of 256 KiB or 1 MiB hang. */
 		{ 2048, 37, 8, 4, 64, 128 },
 		{ 2048, 37, 8, 5, 64, 128 },
 		{ 2048, 40, 8, 1, 256, 256 },
-		/* 64 MiB */
+		/* Pools of 64 MiB, and one of 16 MiB. */
 		{ 16384, 270, 8, 8, 256, 256 },
 		{ 16384, 284, 8, 28, 64, 256 },
 		{ 16384, 300, 8, 30, 64, 256 },
 		{ 16384, 600, 8, 40, 64, 256 },
 		{ 4096, 300, 2, 15, 128, 256 },
-		/* so many that their first requests use most of the reserve */
+		/* So many disks hang that their first requests use most of the reserve. */
 		{ 2048, 300, 8, 40, 64, 32 },
 		{ 16384, 300, 8, 100, 64, 32 },
 		{ 2048, 300, 8, 130, 1, 128 },
@@ -113,7 +117,7 @@ static void test_hung(void **state)
 	}
 }
 
-/* A disk whose first request is in flight uses the reserve through no other hardware queue. */
+/* While the first request of a disk is in flight, the disk may not use the reserve again. */
 static void test_one_first(void **state)
 {
 	u32 queue;
@@ -122,7 +126,7 @@ static void test_one_first(void **state)
 	model_init(2048, 40, 8);
 	hang(2, 64);
 	assert_in_range(m.free, 256, 256 + 2 * 64);
-	/* The rest is for the first requests of the others. */
+	/* The free space is reserved for the first requests of other disks. */
 	for (queue = 0; queue < m.queues; queue++)
 		assert_false(may(0, queue, 64));
 	assert_true(may(2, 0, 64));
@@ -139,7 +143,7 @@ static void test_alone(void **state)
 	(void)state;
 	model_init(LARGEST, DISKS_MAX, QUEUES_MAX);
 	assert_true(may(0, 0, LARGEST));
-	/* A disk without neighbours needs no reserve. */
+	/* For the only disk of a session, nothing is reserved. */
 	model_init(2048, 1, 1);
 	hang(1, 1);
 	assert_in_range(m.free, 0, 2048 / (FACTOR + 1) + 1);

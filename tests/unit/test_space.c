@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The space of a session's pool: what single calls do. test_space_model.c tests it at
- * random.
+ * Tests of the space of a session's pool (space.c, waiter.c and cache.c of the client): results
+ * of single calls. test_space_model.c tests random sequences of calls.
  */
 #include "../../drivers/client/space.c"
 #include "../../drivers/client/waiter.c"
@@ -13,7 +13,7 @@
 
 static struct {
 	struct rnbdc_space space;
-	spinlock_t locks[QUEUES];	/* of the queues */
+	spinlock_t locks[QUEUES];	/* locks of the queues */
 	struct rnbdc_cache caches[QUEUES];
 	struct rnbdc_waiter waiters[QUEUES];
 } w;
@@ -31,7 +31,7 @@ static void kick(struct rnbdc_space *space)
 	kicks++;
 }
 
-/* A pool, all of it granted. */
+/* Open a pool and add all its segments. */
 static void open_plain(u32 range, u32 segment, u32 max_units, u32 queues)
 {
 	u32 i;
@@ -49,7 +49,7 @@ static void open_plain(u32 range, u32 segment, u32 max_units, u32 queues)
 							 min(segment, range - i * segment)), 0);
 }
 
-/* Free the tables, which a pool that is closed keeps. */
+/* Close the pool and free its tables, which rnbdc_space_close() keeps. */
 static void close_pool(void)
 {
 	rnbdc_space_close(&w.space);
@@ -74,7 +74,7 @@ static void give(u32 queue, const struct rnbd_extent *extents, u32 nr)
 	spin_unlock(&w.locks[queue]);
 }
 
-/* Requests that are submitted one after the other get adjacent space. */
+/* Consecutive requests of a queue get adjacent space. */
 static void test_side_by_side(void **state)
 {
 	struct rnbd_extent e[RNBD_EXTENTS_MAX];
@@ -87,7 +87,7 @@ static void test_side_by_side(void **state)
 		assert_int_equal(e[0].unit, at);
 		at += 5;
 	}
-	/* Another queue begins in a block of its own, and so does the first one after it. */
+	/* Another queue begins in a block of its own and continues in it. */
 	assert_int_equal(take(1, 8, e), 1);
 	assert_int_equal(e[0].unit % 16, 0);
 	at = e[0].unit + 8;
@@ -97,8 +97,8 @@ static void test_side_by_side(void **state)
 }
 
 /*
- * The largest request fits the empty pool, however it ends, and whatever block sizes
- * its segments allow, although the queues have used all of it before.
+ * The largest request fits the empty pool for all sizes of the pool and of its segments, even
+ * after all queues have used the pool.
  */
 static void test_largest(void **state)
 {
@@ -134,7 +134,7 @@ static void test_largest(void **state)
 	}
 }
 
-/* A queue keeps what it has used, until another one needs it. */
+/* A queue keeps its empty blocks until another queue needs space. */
 static void test_keep(void **state)
 {
 	struct rnbd_extent e[65][RNBD_EXTENTS_MAX];
@@ -151,7 +151,7 @@ static void test_keep(void **state)
 			assert_int_equal(take(0, 16, e[i]), 1);
 			assert_int_equal(w.space.free_units, free_units);
 		}
-	/* A unit of each block stays in use. */
+	/* One unit of each block stays in use, so no block is empty. */
 	for (i = 0; i < 64; i++) {
 		struct rnbd_extent part = { e[i][0].unit, 15 };
 
@@ -187,13 +187,13 @@ static void test_segments(void **state)
 	assert_int_equal(slot, 1);
 	assert_int_equal(generation, 0);
 	assert_false(rnbdc_space_next_empty(&w.space, &slot, &generation));
-	/* Until the release is confirmed, the slot is not free. */
+	/* The slot is not free until the target has confirmed the release. */
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 64), -EBUSY);
 	assert_int_equal(rnbdc_space_remove_segment(&w.space, 2, 0), -ENOENT);
 	assert_int_equal(rnbdc_space_remove_segment(&w.space, 1, 0), 0);
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 65), -EINVAL);
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 0), -EINVAL);
-	/* One segment may end with a smaller block, not two. */
+	/* Only one segment of a pool may end with a smaller block. */
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 40), 0);
 	assert_int_equal(rnbdc_space_close_segment(&w.space, 2, 0), 0);
 	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
@@ -204,7 +204,7 @@ static void test_segments(void **state)
 	close_pool();
 }
 
-/* A lack of space is noted once, until the pool has grown or the owner has reset it. */
+/* A lack of space is recorded once, until the pool grows or the owner resets the record. */
 static void test_lack(void **state)
 {
 	struct rnbd_extent e[RNBD_EXTENTS_MAX];
@@ -232,7 +232,7 @@ static void test_lack(void **state)
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 64), 0);
 	assert_false(w.space.lacks);
 
-	/* A waiter lacks space as well. */
+	/* rnbdc_space_wait() records a lack of space, too. */
 	assert_int_equal(take(0, 64, e), 1);
 	assert_int_equal(take(0, 64, e), 1);
 	assert_int_equal(take(0, 1, e), -ENOSPC);
@@ -245,7 +245,7 @@ static void test_lack(void **state)
 	rnbdc_space_exit(&w.space);
 }
 
-/* A waiter gets its turn although the pool has shrunk below what it should leave for others. */
+/* A waiter gets a turn even if the pool has shrunk below the units it must leave for others. */
 static void test_shrunk(void **state)
 {
 	struct rnbd_extent e[65][RNBD_EXTENTS_MAX];
@@ -259,7 +259,7 @@ static void test_shrunk(void **state)
 		nr++;
 	assert_int_equal(nr, 64);
 	rnbdc_space_wait(&w.waiters[1], 1, rnbdc_space_reserve(&w.space));
-	/* All but the first segment are reclaimed, and what is in flight ends. */
+	/* All segments except the first are reclaimed, and the requests in flight end. */
 	for (i = 1; i < 16; i++)
 		assert_int_equal(rnbdc_space_close_segment(&w.space, i, 0), 0);
 	for (i = 0; i < nr; i++)
@@ -275,7 +275,7 @@ static void test_shrunk(void **state)
 	close_pool();
 }
 
-/* The floor is never spare, also while closed segments wait for their release. */
+/* A segment is spare only if the floor remains without it and without closed segments. */
 static void test_spare(void **state)
 {
 	static const u32 units[] = { 256, 64, 128, 64 };
@@ -290,13 +290,13 @@ static void test_spare(void **state)
 	assert_int_equal(rnbdc_space_spare(&w.space, 512, &slot, &generation), 0);
 	assert_int_equal(rnbdc_space_spare(&w.space, 1024, &slot, &generation), 0);
 	assert_int_equal(rnbdc_space_spare(&w.space, 500, &slot, &generation), 0);
-	/* The largest one that leaves the floor */
+	/* The largest segment without which the floor remains. */
 	assert_int_equal(rnbdc_space_spare(&w.space, 257, &slot, &generation), 128);
 	assert_int_equal(slot, 2);
 	assert_int_equal(generation, 9);
 	for (i = 1; i < ARRAY_SIZE(units); i++) {
 		assert_int_equal(rnbdc_space_close_segment(&w.space, i, 7 + i), 0);
-		/* A closed segment is neither spare nor a part of what remains. */
+		/* A closed segment is not spare and does not count as remaining space. */
 		if (rnbdc_space_spare(&w.space, 256, &slot, &generation))
 			assert_true(slot > i);
 	}
@@ -309,7 +309,7 @@ static void test_spare(void **state)
 	close_pool();
 }
 
-/* A pool that is opened again with the same sizes has its tables, and they are empty. */
+/* A pool that is opened again with the same sizes uses the same tables, now empty. */
 static void test_kept(void **state)
 {
 	struct rnbd_extent e[RNBD_EXTENTS_MAX];
@@ -327,7 +327,7 @@ static void test_kept(void **state)
 		has[i] = w.caches[i].has;
 	}
 	for (round = 0; round < 3; round++) {
-		/* Requests, a closed segment and a waiter at the end of the connection */
+		/* Requests are in flight and a segment is closed when the connection ends. */
 		for (i = 0; take(i % 2, 64, e) > 0; i++)
 			;
 		assert_int_equal(i, 16);
@@ -357,7 +357,7 @@ static void test_kept(void **state)
 		assert_false(w.space.lacks);
 	}
 	rnbdc_space_close(&w.space);
-	/* Another number of queues, of units, or another size of blocks */
+	/* With another number of queues or units, or size of blocks, the tables are new. */
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(rnbdc_space_open(&w.space, i ? 512 : 1024, 256,
 						  i == 2 ? 512 : 64, 1),
@@ -372,7 +372,7 @@ static void test_kept(void **state)
 	rnbdc_space_exit(&w.space);
 	assert_null(w.caches[0].pool.map);
 	assert_null(w.caches[1].pool.map);
-	/* That of a pool without tables does nothing. */
+	/* rnbdc_space_exit() has no effect on a pool without tables. */
 	rnbdc_space_exit(&w.space);
 }
 
@@ -386,7 +386,7 @@ static void test_open(void **state)
 	assert_int_equal(rnbdc_space_open(&w.space, 16, 12, 1, 1), -EINVAL);
 	assert_int_equal(rnbdc_space_open(&w.space, RNBD_POOL_UNITS_MAX + 1, 16, 1, 1), -EINVAL);
 	close_pool();
-	/* Blocks are 64 KiB, larger for a larger request, and within a segment. */
+	/* A block has 64 KiB, more if a large request needs it, at most a segment. */
 	assert_int_equal(rnbdc_space_open(&w.space, 4096, 512, 256, 1), 0);
 	assert_int_equal(w.space.shift, 4);
 	close_pool();

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The space of a session's pool against a model that knows for each unit who uses it and
- * which work requests name it.
+ * Random test of the space of a session's pool. A model records for each unit whether a request
+ * uses it and which work request has named it last.
  *
- * Hardware queues allocate and free at random, work requests complete in their order but
- * late, locks are sometimes taken when a queue tries them, segments come and go. What must
- * hold: no unit is used twice, or by a queue while a work request of another one names it
- * (R5); waiters are served first in, first out, also if the pool has shrunk below what they
- * should leave for others, and the largest request proceeds when nothing else is in flight
- * (R8); a closed segment is not allocated from, becomes empty, and is reported only when no
- * work request names it; nothing is lost. Some pools have the tables of a connection that was
- * lost with requests in flight.
+ * Hardware queues allocate and free, work requests complete late but in order, spin_trylock()
+ * sometimes fails, segments are added and closed. No unit may be used twice, or while a work
+ * request of another queue names it (R5). Waiters are served first in, first out, even if the
+ * pool has shrunk below the units that they must leave for others. The largest request proceeds
+ * when nothing else is in flight (R8). Nothing is allocated in a closed segment; the segment
+ * becomes empty and is reported only when no work request names it. No unit is lost. Some pools
+ * use the tables of a connection that was lost with requests in flight.
  */
 #include "../../drivers/client/space.c"
 #include "../../drivers/client/waiter.c"
@@ -19,7 +18,7 @@
 #include "unit.h"
 
 #define ROUNDS		3000	/* pools */
-#define STEPS		600	/* steps of each */
+#define STEPS		600	/* steps per pool */
 #define NS_MAX		15000000000ull
 #define QUEUES		5
 #define HWQS		12
@@ -35,23 +34,23 @@ static u32 below(u32 n)
 	return unit_random_below(&rnd, n);
 }
 
-/* A unit, as the model knows it. */
+/* State of a unit in the model */
 struct model_unit {
 	bool used;
 	bool closing;		/* its segment was closed */
 	bool granted;
 	bool named;		/* a work request has named it */
-	u32 queue;		/* of the newest such one */
-	u32 cover;		/* the completion that shows its end */
+	u32 queue;		/* queue of the latest such work request */
+	u32 cover;		/* number of the completion that covers it */
 };
 
 struct hwq {
 	struct rnbdc_waiter waiter;
 	u32 queue;
 	u32 want;		/* units of the request that waits, or 0 */
-	u32 since;		/* number of its wait */
-	bool startable;		/* it has been started since */
-	bool failed;		/* it had a turn, and got no space */
+	u32 since;		/* number of the wait, counted over all waits */
+	bool startable;		/* started since the wait began */
+	bool failed;		/* its latest turn got no space */
 };
 
 enum state { NONE, SENT, READING };
@@ -66,7 +65,7 @@ struct req {
 
 static struct world {
 	struct rnbdc_space space;
-	spinlock_t locks[QUEUES];	/* of the queues */
+	spinlock_t locks[QUEUES];	/* locks of the queues */
 	struct rnbdc_cache caches[QUEUES];
 	struct hwq hwqs[HWQS];
 	struct req reqs[REQS];
@@ -75,8 +74,8 @@ static struct world {
 	bool seg_closing[SLOTS];
 	u32 nr_queues, nr_hwqs, nr_slots, segment, max_units, wait_number, turn_number;
 	bool kicked, ticked, closed;
-	u32 try_fails;		/* of 10 attempts */
-	bool closes;		/* segments are closed in this one */
+	u32 try_fails;		/* failing calls of spin_trylock(), out of 10 */
+	bool closes;		/* segments of this pool are closed */
 	u32 generation;
 } w;
 
@@ -102,7 +101,7 @@ static u32 end(const struct rnbd_extent *extent)
 	return extent->unit + extent->units;
 }
 
-/* The work requests of the present moment name the units of a request. */
+/* Record that the work request of @req names its units. */
 static void name_units(struct req *req)
 {
 	int i;
@@ -164,7 +163,7 @@ static bool someone_waits(const struct hwq *but)
 	return false;
 }
 
-/* Submit a request of a hardware queue. Returns whether it got space. */
+/* Submit a request of a hardware queue. Return true if it got space. */
 static bool submit(struct hwq *hwq, u32 units)
 {
 	struct rnbdc_cache *cache = &w.caches[hwq->queue];
@@ -178,7 +177,7 @@ static bool submit(struct hwq *hwq, u32 units)
 	req->nr = rnbdc_space_alloc(cache, &hwq->waiter, units, req->extents);
 	if (req->nr < 0) {
 		assert_int_equal(req->nr, -ENOSPC);
-		/* What was promised is there, unless its segment was closed. */
+		/* The promised units are free, unless their segment was closed. */
 		if (turn && hwq->waiter.promise)
 			assert_true(w.closed);
 		if (!hwq->want) {
@@ -186,7 +185,7 @@ static bool submit(struct hwq *hwq, u32 units)
 			hwq->since = ++w.wait_number;
 		}
 		hwq->failed = turn;
-		/* The pool may shrink, so that it has less than both together. */
+		/* The pool may shrink below the sum of both numbers. */
 		rnbdc_space_wait(&hwq->waiter, hwq->want,
 				 below(3) ? 0 : below(rnbdc_space_reserve(&w.space) + 1));
 		waits++;
@@ -225,7 +224,7 @@ static void release(struct req *req)
 	rnbdc_space_free(&w.caches[req->queue], req->extents, req->nr);
 }
 
-/* The target has answered a request; reads are released early or not. */
+/* Handle a reply. Some READs free their space early, when the RDMA READ is posted. */
 static void answer(struct req *req)
 {
 	struct rnbdc_cache *cache = &w.caches[req->queue];
@@ -249,7 +248,7 @@ static void answer(struct req *req)
 	spin_unlock(cache->lock);
 }
 
-/* The oldest work request of a queue completes. */
+/* Complete the oldest work request of a queue. */
 static void complete(u32 queue)
 {
 	struct rnbdc_cache *cache = &w.caches[queue];
@@ -271,7 +270,7 @@ static void complete(u32 queue)
 	spin_unlock(cache->lock);
 }
 
-/* A segment that is reported has no units in use, and no work request names it. */
+/* Release the empty segments. No unit of them is in use or named by a work request. */
 static void take_empty(void)
 {
 	u32 slot, generation, u;
@@ -293,7 +292,7 @@ static void take_empty(void)
 	}
 }
 
-/* The work item of the owner. */
+/* Model of the work item of the owner (drivers/client/stall.c) */
 static void work(bool start)
 {
 	struct rnbdc_waiter *waiter;
@@ -304,7 +303,7 @@ static void work(bool start)
 	while (start && (waiter = rnbdc_space_next_turn(&w.space))) {
 		struct hwq *hwq = container_of(waiter, struct hwq, waiter);
 
-		/* First in, first out, unless others may pass. */
+		/* Turns are first in, first out, unless a tick lets others pass. */
 		if (!w.ticked && !hwq->failed)
 			assert_true(hwq->since > w.turn_number);
 		w.turn_number = hwq->since;
@@ -340,7 +339,7 @@ static void close_segment(u32 slot)
 {
 	u32 u;
 
-	/* What remains must hold the largest request. */
+	/* The remaining segments must hold the largest request. */
 	if (!w.seg_units[slot] || w.seg_closing[slot] ||
 	    granted() - w.seg_units[slot] < w.max_units)
 		return;
@@ -366,7 +365,7 @@ static void check_sums(void)
 		mine_open += rnbdc_cache_used_units(&w.caches[i]);
 	}
 	assert_int_equal(mine, used);
-	/* Until all queues know of a closed segment, what they use of it counts. */
+	/* The used units of a closed segment count until all queues have noticed the close. */
 	if (w.space.flags & RNBDC_SPACE_CLOSING)
 		assert_in_range(mine_open, open, used);
 	else
@@ -386,7 +385,7 @@ static void fill_world(void)
 	for (i = 0; i < w.nr_queues; i++) {
 		rnbdc_cache_init(&w.caches[i], &w.space, &w.locks[i]);
 		assert_int_equal(rnbdc_cache_open(&w.caches[i], i), 0);
-		/* counters that wrap */
+		/* Let some counters wrap around. */
 		w.caches[i].posted = below(2) ? 0 : U32_MAX - below(20);
 		w.caches[i].done = w.caches[i].posted;
 	}
@@ -425,7 +424,7 @@ static void end_connection(void)
 	rnbdc_space_close(&w.space);
 }
 
-/* A connection is lost with all that is in flight; the next one has its tables. */
+/* Lose the connection with requests in flight. The next one uses the same tables. */
 static void reopen_world(void)
 {
 	const size_t from = offsetof(struct world, hwqs), to = offsetof(struct world, nr_queues);
@@ -443,7 +442,7 @@ static void close_world(void)
 	rnbdc_space_exit(&w.space);
 }
 
-/* Answer and complete all that is in flight; hardware queues that wait go on. */
+/* Answer all requests and complete all work requests; hardware queues that wait continue. */
 static void drain(bool resubmit)
 {
 	u32 i, turn;
@@ -467,7 +466,7 @@ static void drain(bool resubmit)
 		if (!busy)
 			return;
 	}
-	/* Without ticks all that wait were served. */
+	/* If requests are submitted again, all waiters must have been served by now. */
 	assert_true(!resubmit);
 }
 
@@ -511,7 +510,7 @@ static void end_world(void)
 {
 	u32 i, owned = 0;
 
-	/* End all turns, so that each hardware queue that waits is started again. */
+	/* Ticks may have ended turns without space: let these hardware queues try again. */
 	if (w.ticked)
 		for (i = 0; i < w.nr_hwqs; i++)
 			if (w.hwqs[i].want && !w.hwqs[i].waiter.waiting)
@@ -520,7 +519,7 @@ static void end_world(void)
 	for (i = 0; i < w.nr_hwqs; i++)
 		assert_int_equal(w.hwqs[i].want, 0);
 
-	/* Nothing is in flight: the largest request proceeds on any queue. */
+	/* When nothing is in flight, the largest request proceeds on any queue. */
 	for (i = 0; i < w.nr_hwqs; i++) {
 		if (!submit(&w.hwqs[i], w.max_units)) {
 			work(true);
@@ -530,7 +529,7 @@ static void end_world(void)
 		largest_ok++;
 		drain(true);
 	}
-	/* Collect although nothing is scarce. */
+	/* The flag makes the work item collect although space is plenty. */
 	w.space.flags |= RNBDC_SPACE_SCARCE;
 	work(true);
 	for (i = 0; i < w.nr_queues; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Numbers of disks: the table that names them, the block layer's line, rates over
- * disks that come and go, and Prometheus' text.
+ * Tests of the statistics of disks: the table of the numbers, the stat line of the block layer,
+ * rates of disks that are attached and detached between samples, and the text for Prometheus.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #define NEAR	0.000000001
 
-/* Every row is there, every name is its own and a legal one. */
+/* Each number has a row with a valid metric and key that no other row has. */
 static void test_table(void **state)
 {
 	size_t i, j;
@@ -90,7 +90,7 @@ static struct sample make_sample(uint64_t ms, uint64_t attached_ms, uint64_t cou
 	return sample;
 }
 
-/* What make_sample() counts in one of @count, in this time */
+/* Check the rates between two samples of make_sample() whose counts differ by @count. */
 static void check_rates(const struct rates *rates, double seconds, double count)
 {
 	assert_float_equal(rates->seconds, seconds, NEAR);
@@ -118,7 +118,7 @@ static void test_rates(void **state)
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 2.5, 25);
 
-	/* nothing happened: no rate is a division by zero */
+	/* If nothing has happened, no rate divides by zero. */
 	now = make_sample(3500, 3000, 10);
 	rates_between(&old, &now, &rates);
 	assert_float_equal(rates.seconds, 2.5, NEAR);
@@ -126,7 +126,7 @@ static void test_rates(void **state)
 	assert_float_equal(rates.entries_per_frame, 0, 0);
 }
 
-/* A disk that came, or came anew under the same name, counts from its attach. */
+/* If a disk was attached since the first sample, its counters have started at the attach. */
 static void test_anew(void **state)
 {
 	struct sample old = make_sample(1000, 60000, 10), now = make_sample(3000, 500, 4);
@@ -139,24 +139,24 @@ static void test_anew(void **state)
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 4);
 
-	/* more than before, but attached later */
+	/* The counters are higher, but the disk was attached after the first sample. */
 	now = make_sample(3000, 500, 40);
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 40);
 
-	/* attached for longer, but another session */
+	/* The disk has been attached for longer than the other one, but in another session. */
 	old.disk.attached_ms = 100;
 	now.disk.session_id[3] = 1;
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 40);
 
-	/* nobody may see the session, but a single counter shrank */
+	/* The session ids are equal, or hidden from this user, but one counter is lower. */
 	now.disk.session_id[3] = 0;
 	old.value[VALUE_REPLAYED] = now.value[VALUE_REPLAYED] + 1;
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 40);
 
-	/* attached this very moment */
+	/* The disk was attached at the moment of the sample. */
 	now.disk.attached_ms = 0;
 	rates_between(NULL, &now, &rates);
 	assert_float_equal(rates.read_iops, 0, 0);
@@ -183,7 +183,7 @@ static void write_line(const char *path, const char *line)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The disk that @missing is not a file of; SYS_BLOCK is "sys" of the current directory. */
+/* Make the files of a disk, except that of the number @missing. SYS_BLOCK is "sys" here. */
 static void make_disk(size_t missing)
 {
 	char path[64], text[24];
@@ -227,7 +227,7 @@ static char *print(const struct samples *samples, bool loaded)
 	return text;
 }
 
-/* A counter that the module does not have is no number, and the disk is there. */
+/* A counter that the module does not have is marked as missing; the others are valid. */
 static void test_missing(void **state)
 {
 	char dir[] = "/tmp/rnbd-test-stat.XXXXXX";
@@ -261,7 +261,7 @@ static void test_missing(void **state)
 	assert_non_null(strstr(text, "rnbd_sq_stalls_total{"));
 	free(text);
 
-	/* gone between two files: its directory, or all of it */
+	/* The disk disappears while its files are read: one directory, then all of it. */
 	remove_disk();
 	assert_int_equal(sample_take(&disk, &sample), -ENODEV);
 	assert_int_equal(unlink("sys/rnbd0/stat") | rmdir("sys/rnbd0") | rmdir("sys"), 0);
@@ -337,7 +337,7 @@ static void test_prometheus(void **state)
 	check_has(text, "# TYPE rnbd_pool_used_bytes gauge");
 	assert_int_equal(count(text, "state=\""), 10);
 
-	/* each number: one head, and a sample per disk right behind it */
+	/* Each metric has one HELP line, one TYPE line, and the samples of both disks in a row. */
 	for (i = 0; i < NR_VALUES; i++) {
 		const char *metric = value_infos[i].metric;
 		const char *at;

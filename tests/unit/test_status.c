@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of errors in Documentation/protocol.rst, row by row: the errno of the
- * storage, the status of the reply, the errno of the disk.
+ * Tests of the mapping of errors against the table in Documentation/protocol.rst: errno of the
+ * storage, status of the reply, errno of the disk.
  */
 #include "unit.h"
 #include "status.h"
@@ -46,7 +46,7 @@ static const struct row *find(int error)
 	return NULL;
 }
 
-/* An errno that the table does not name is a plain error of the storage. */
+/* An errno that is not in the table is mapped like EIO. */
 static void test_rows(void **state)
 {
 	int error;
@@ -63,8 +63,9 @@ static void test_rows(void **state)
 }
 
 /*
- * Only OK is no error, whatever number came from a peer; only GONE is a path error; only
- * NOMEM and CLOSED, with which nothing was executed, send the request again.
+ * All statuses except OK are errors, unknown numbers included. Only GONE is a path error. Only
+ * after NOMEM and CLOSED, which mean that the request was not executed, the client sends it
+ * again.
  */
 static void test_statuses(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the tool says: a message and a row of a table are one line each, and nothing in
- * them controls the terminal.
+ * Tests of the output of the tool: a message or a row of a table is one line, without characters
+ * that control the terminal.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The wire format does not change by accident: every member sits where
- * version 1 has put it, and the encoders write these very bytes. The numbers
- * are spelled out here, not derived from the structures. The bytes of control entries
- * are in wire/ctl.c.
+ * Tests that the wire format does not change by accident: each member has the offset and the
+ * size of version 1, and the encoders write the expected bytes. The expected numbers are
+ * literals, not derived from the structures. More control entries are tested in wire/ctl.c.
  */
 #include "cm.h"
 #include "discover.h"
@@ -296,7 +295,7 @@ static void test_numbers(void **state)
 		assert_int_equal(number[i].is, number[i].must_be);
 }
 
-/* A request with two extents, byte for byte, in a frame. */
+/* The bytes of a frame with one request of two extents. */
 static void test_golden_request(void **state)
 {
 	static const u8 golden[] = {
@@ -410,7 +409,7 @@ static void test_golden_connection(void **state)
 	assert_memory_equal(&rej_wire, rej_golden, sizeof(rej_golden));
 }
 
-/* Logins are long: each member carries a number of its own. */
+/* Each member has a value of its own, so that members in the wrong place are detected. */
 static void test_golden_login(void **state)
 {
 	const struct rnbd_login_info info = {

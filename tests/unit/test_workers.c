@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work queues that exports share (drivers/target/workers.c): the floor of an export is
- * always there, workers beyond it go round, and no item is lost or overtaken.
+ * Tests of the workers that exports share (drivers/target/workers.c): the floor of an export is
+ * always available, exports take turns at the spare workers, and the items of an export begin
+ * in order, without a loss.
  */
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@
 struct item {
 	struct rnbdt_worker_item item;
 	u32 user;
-	u32 order;			/* among those of its export */
+	u32 order;			/* position among the items of its export */
 	bool waits;
 };
 
@@ -45,7 +46,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Workers are neither lost nor made, and what waits has to wait. */
+/*
+ * Check that the number of workers is constant, and that items of an export wait only if its
+ * floor is in use and no worker is spare.
+ */
 static void check(void)
 {
 	u32 i, beyond = 0;
@@ -92,7 +96,7 @@ static bool add(u32 user)
 	return false;
 }
 
-/* An item of an export ends. Returns the export whose item begins, or USERS. */
+/* End an item of an export. Return the export whose item begins, or USERS if there is none. */
 static u32 end(u32 user)
 {
 	struct rnbdt_worker_item *next;
@@ -119,14 +123,14 @@ static void test_hung_export(void **state)
 	u32 i;
 
 	(void)state;
-	/* An export whose storage hangs takes all that is spare, and no more. */
+	/* An export whose storage hangs takes its floor and all spare workers. */
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(add(0), i < FLOOR + SPARE);
-	/* The floors of all others are there. */
+	/* The floors of all other exports are available. */
 	for (i = 0; i < FLOOR * (USERS - 1); i++)
 		assert_true(add(1 + i % (USERS - 1)));
 	assert_false(add(1));
-	/* The worker that becomes free is of this export, so its item is next. */
+	/* The worker that becomes free is in the floor of this export, so its item is next. */
 	assert_int_equal(end(1), 1);
 	assert_int_equal(end(1), USERS);
 }
@@ -141,7 +145,7 @@ static void test_turns(void **state)
 	for (j = 0; j < 3; j++)
 		for (i = 0; i < FLOOR + 100; i++)
 			assert_int_equal(add(1 + j), i < FLOOR);
-	/* Workers beyond the floor that one gives back go round. */
+	/* The exports with waiting items take turns at the workers beyond the first one's floor. */
 	for (i = 0; i < 3 * 8; i++) {
 		j = end(0);
 		assert_in_range(j, 1, 3);
@@ -149,7 +153,7 @@ static void test_turns(void **state)
 	}
 	for (j = 0; j < 3; j++)
 		assert_int_equal(got[j], 8);
-	/* The rest is the floor of the first one. */
+	/* The remaining workers are the floor of the first export, so no item begins. */
 	for (i = 0; i < FLOOR; i++)
 		assert_int_equal(end(0), USERS);
 }
@@ -172,7 +176,7 @@ static void test_random(void **state)
 			else if (begun[user])
 				end(user);
 		}
-		/* All that has begun ends, and so all that waits has its turn. */
+		/* All running items end, so all waiting items get their turns. */
 		do {
 			some = false;
 			for (user = 0; user < USERS; user++)

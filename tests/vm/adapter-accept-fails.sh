@@ -3,15 +3,15 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
 # turns: 2
 # adapter: own
-# short: a target that cannot accept a connection is asked ever more rarely, and the client says what happened
+# short: the client backs off from a target that cannot accept its connections, and reports the reason
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
 ADDR=$MDL_TARGET
 set_host_id
-# The client asks for the path MTU of its network device, which the target's adapter
-# cannot do: rdma_accept() fails there.
+# The client requests the path MTU of its network device, which the adapter of the target does
+# not support: rdma_accept() fails at the target.
 adapter_up profile=minimal
 run rdma link delete mdl0
 run ip link set d0 mtu 9000
@@ -28,7 +28,7 @@ cat "$OUT/refused"
 grep -q "gave up the connection" "$OUT/refused" || die "the client does not say what happened"
 grep -q "drains older requests" "$OUT/refused" && die "the client says that the target is busy"
 
-# The target numbers its sessions: the last one tells how many there were.
+# The target numbers its sessions, so the last number is the number of attempts.
 attempts=$(dmesg | sed -n 's/.*session \([0-9]*\): queue 0 could not be accepted: error -22.*/\1/p' | tail -n 1)
 note "$attempts attempts in $took ms"
 need_counter "${attempts:-0}" -ge 2 "attempts"

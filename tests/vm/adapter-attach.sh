@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # turns: 2
 # adapter: own
-# short: client and target on two modelled adapters of one machine, with checked mappings
+# short: verified I/O between two modelled adapters of one machine with checked DMA mappings; only the client posts RDMA WRITEs
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -26,7 +26,7 @@ verify "$dev" --rw=write --bs=1m --iodepth=4 --size=32m
 verify "$dev" --rw=randwrite --bsrange=512-256k --bs_unaligned=0 --iodepth=16 --size=16m
 mdl_show
 
-# Each device did what its side does.
+# The device of the client posts the RDMA operations; the device of the target only serves them.
 mdl_need mdl0 sends -gt 0
 mdl_need mdl0 writes -gt 0
 mdl_need mdl0 reads -gt 0

@@ -4,14 +4,14 @@
 # turns: 2
 # kernel: stock
 # adapter: only mlx5 bnxt_re
-# short: the kernel's own RNBD runs on a nasty modelled adapter
+# short: the kernel's own RNBD passes verified I/O on a nasty modelled adapter
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../bench/peers.sh
 
-# rtrs-server maps memory only once, so its device must not use bounce buffers;
-# adapter.sh makes it so. It registers pages of 128 KiB without asking whether the device
-# can, which irdma, ionic and minimal cannot (page_size_cap).
+# rtrs-server maps its memory only once, so its device must not use bounce buffers; adapter.sh
+# creates it that way. rtrs-server registers pages of 128 KiB without checking page_size_cap of
+# the device; irdma, ionic and minimal do not support that size.
 TARGET=$ADDR
 backend=$(null_disk 64) || exit 1
 

@@ -3,15 +3,15 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # turns: 2
 # adapter: own
-# short: verified load on two disks of a nasty adapter: small and scattered requests, early release
+# short: verified load on two disks over nasty modelled adapters: small requests, scattered memory, early release of the pool
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# adapter/planted/run plants bugs, each of which this load must bring to light. The
-# profile has few entries in a work request. The kinds of nastiness are those that
-# show an order that is not kept. With the argument "rxe" the same load runs on soft-RoCE,
-# to see which of the bugs soft-RoCE brings to light.
+# adapter/planted/run plants bugs in client and target, and this load must detect each of them.
+# The profile allows few scatter/gather entries per work request, and the kinds of nastiness
+# expose a wrong order. With the argument "rxe" the same load runs on soft-RoCE, to see which of
+# the bugs soft-RoCE detects.
 device=${1-model}
 set_host_id
 if [ "$device" = model ]; then
@@ -21,16 +21,17 @@ fi
 target_start
 export_disk disk0 "$(null_disk 64)"
 export_disk disk1 "$(null_disk 64)"
-# many frames: each is a chance to be too early
+# gather=64 makes many frames, and each is an opportunity for an access that is too early.
 modprobe rnbd gather=64 || die "modprobe rnbd failed"
 
-# Pages of a file in memory that is written at random are scattered in memory.
+# The pages of a tmpfs file that is written in random order are scattered in memory.
 mkdir -p "$OUT/mem"
 run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
 run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=32m \
     --minimal --output=/dev/null
 
-# both COMMAND... DISK ...: with each disk in place of DISK, at once
+# both COMMAND... DISK ...: run the command for both disks concurrently, with the disk in place
+# of DISK
 both() {
 	local disk pids=() pid
 	for disk in "$one" "$two"; do

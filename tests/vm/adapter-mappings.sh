@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
 # adapter: own
 # turns: 2
-# short: modelled adapters with the kernel's own mappings; the target refuses bounce buffers
+# short: I/O with the kernel's own DMA mappings; the target refuses a device with bounce buffers; long requests are mapped in pieces
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -25,7 +25,7 @@ own_adapter_end
 
 note "bounce buffers at the target"
 adapter_load dma=model
-# its dma_max_mapping_size() is below the length of a segment of the pool
+# The dma_max_mapping_size() of this device is below the length of a pool segment.
 adapter_up bounce=Y profile=mlx5
 target_start
 export_disk disk0 "$disk"
@@ -34,8 +34,8 @@ attach_refused_for_bounce_buffers disk0
 mdl_need mdl1 maps -gt 0
 own_adapter_end
 
-# Memory of a request that is contiguous over more than dma_max_mapping_size() is mapped
-# in pieces. The device reports a mapping that is longer.
+# The client must map contiguous memory of a request in pieces of at most dma_max_mapping_size().
+# The device reports a longer mapping as a violation.
 note "requests longer than a mapping"
 adapter_load dma=model
 adapter_up profile=minimal
@@ -47,7 +47,7 @@ dev=$(attach disk0) || exit 1
 same "$(cat "/sys/block/${dev##*/}/queue/max_sectors_kb")" 1024
 before=$(mdl_stat mdl0 maps)
 verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m --iomem=mmaphuge --hugepage-size=2m
-# at least four mappings of at most 256 KiB for each MiB, written and read
+# 16 MiB are written and read back; each MiB needs at least four mappings of at most 256 KiB.
 mdl_need mdl0 maps -ge $((before + 128))
 detach "$dev"
 own_adapter_end

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
 # adapter: own
 # turns: 2
-# short: requests fail and devices report that they are broken: client and target recover, data is right
+# short: work requests fail and devices report fatal errors: client and target reconnect, and the data are right
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -15,16 +15,16 @@ target_start
 export_disk disk0 "$(null_disk 64)"
 modprobe rnbd || die "modprobe rnbd failed"
 
-# attached: for wait_for; an attach fails if its connections do
+# attached: attach the disk; for wait_for, because an attach fails if one of its connections fails
 attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
 wait_for 30 attached
 
 connections() { dmesg | grep -c 'connected again'; }
 
-# happened KIND: for wait_for
+# happened KIND: succeed if this kind of nastiness has happened
 happened() { grep -q "^nasty_$1 [1-9]" "$MDL_DEBUG"/mdl[01]/stats; }
 
-# load: data that are verified, round after round, until both kinds have happened
+# Write and verify until both kinds of failure have happened and the disk has reconnected twice.
 rounds=0
 until [ "$rounds" -ge 3 ] && happened error && happened fatal && [ "$(connections)" -ge 2 ]; do
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=2m

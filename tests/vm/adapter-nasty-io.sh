@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 400
 # adapter: own
 # turns: 2
-# short: client and target on modelled adapters that are as nasty as InfiniBand allows
+# short: verified I/O on modelled adapters with every harmless kind of nastiness that InfiniBand allows
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh

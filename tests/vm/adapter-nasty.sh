@@ -3,13 +3,13 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # adapter: own
 # turns: 2
-# short: a ULP sees each kind of nastiness of the modelled adapter, and what must hold holds
+# short: each kind of nastiness of the modelled adapter happens when it is requested, and the guarantees of InfiniBand still hold
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# look CASE SEEN: rdma-model-plant looks for the behaviour; $said is what it says. All
-# cases are run, also after one that fails.
+# look CASE SEEN: have rdma-model-plant look for a behaviour, which it must see if SEEN is Y and
+# must not see if it is N; its message is in $said. The other cases run even if one fails.
 failed=
 look() {
 	local dev
@@ -24,7 +24,8 @@ look() {
 	done
 }
 
-# kind NAME [PARAMETER=VALUE...]: new devices that are nasty so whenever they can be
+# kind NAME [PARAMETER=VALUE...]: replace the devices by ones that take each opportunity for this
+# kind of nastiness
 kind() {
 	adapter_again bounce=N "nasty=$1" nasty_rate=1 "${@:2}"
 	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "the kind of mdl0"
@@ -73,7 +74,8 @@ look modify Y
 kind event
 look events Y
 
-# On a slow machine the device may fail after it is connected and before somebody listens.
+# On a slow machine the device may fail after the connection is made and before
+# rdma-model-plant waits for the event: try again.
 for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	before=$failed
 	kind fatal
@@ -82,7 +84,7 @@ for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	failed=$before
 done
 
-# The seed decides; nothing else draws numbers here.
+# The errors must depend on the seed alone.
 kind error
 look error Y
 first=$said
@@ -93,7 +95,7 @@ kind error seed=2
 look error Y
 [ "$said" != "$first" ] || die "another seed makes no difference"
 
-# Nastiness that never happens fails a run.
+# A requested kind of nastiness that never happens must fail the run.
 kind again seed=1
 look message Y
 (nasty_needed) && die "nasty_needed does not notice that no READ was executed again"

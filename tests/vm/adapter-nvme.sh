@@ -4,16 +4,16 @@
 # turns: 2
 # kernel: stock
 # adapter: only mlx5 irdma bnxt_re
-# short: nvme-rdma and nvmet-rdma run on a nasty modelled adapter, with and without SRQ
+# short: nvme-rdma and nvmet-rdma pass verified I/O on a nasty modelled adapter, with and without SRQ
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../bench/peers.sh
 
-# nvme-rdma maps segments of up to 1 MiB whatever the device says; ionic and minimal admit
-# 64 KiB, so the model reports it there.
+# nvme-rdma maps segments of up to 1 MiB and ignores the limit of the device. ionic and minimal
+# allow 64 KiB, so the model reports a violation on them.
 #
-# nvmet-rdma maps a reply before it fills it and does not synchronise it, so the device
-# of the target must not use bounce buffers; adapter.sh makes it so.
+# nvmet-rdma maps a reply, then fills it, and does not synchronise it, so the device of the
+# target must not use bounce buffers; adapter.sh creates it that way.
 TARGET=$ADDR
 backend=$(null_disk 64) || exit 1
 
@@ -31,7 +31,7 @@ for srq in N Y; do
 	nvmet_unexport rdma
 done
 
-# The client registers, the target moves the data and invalidates.
+# The client registers memory; the target moves the data and invalidates the registrations.
 mdl_need mdl0 registrations -gt 0
 mdl_need mdl0 joined_entries -gt 0
 mdl_need mdl0 sends -gt 0

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 500
 # adapter: own
 # turns: 2
-# short: client and target on each profile of the modelled adapter
+# short: verified I/O on each profile of the modelled adapter; reads use the full queue depth; the client reports if remote access stays on
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -16,14 +16,15 @@ READS=1000
 [ -z "$LAB_SLOW" ] || READS=300
 adapter_load dma=model
 
-# Pages of a file in memory that is written at random are scattered in memory.
+# The pages of a tmpfs file that is written in random order are scattered in memory.
 mkdir -p "$OUT/mem"
 run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
 run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=36m \
     --minimal --output=/dev/null
 
-# full_depth RELATION NUMBER BS...: reads of scattered pages at depth 128, and how often they
-# wait for entries of the send queue; the storage takes 20 ms, so that all are in flight
+# full_depth RELATION NUMBER BS...: read into scattered pages at depth 128; the count of stalls
+# for lack of send queue entries must satisfy RELATION NUMBER. The storage takes 20 ms, so that
+# 128 reads are in flight.
 full_depth() {
 	local relation=$1 number=$2 bs
 
@@ -41,7 +42,7 @@ full_depth() {
 
 for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	note "$profile"
-	# READs that take long hold their entries of the send queue.
+	# RDMA READs that take long also hold their send queue entries for long.
 	late=()
 	[ "$profile" != minimal ] || late=(nasty=late nasty_rate=1)
 	adapter_up "profile=$profile" "${late[@]}"
@@ -64,7 +65,7 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		verify "$dev" --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --iodepth=8 --size=4m
 		detach "$dev"
 	done
-	# The queue pairs of "minimal" hold a few such requests, so the others have to wait.
+	# The send queues of "minimal" have room for a few such requests only, so others must wait.
 	if [ "$profile" = minimal ]; then
 		full_depth -gt 0 256k
 	else

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # adapter: own
 # turns: 3
-# short: the device of the target is removed while storage hangs: neither the removal nor other disks wait
+# short: the device of the target is removed while storage hangs: neither the removal nor other disks wait for the storage
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -21,7 +21,7 @@ hung=$(attach hung --loss-timeout 0) || exit 1
 fine=$(attach fine --loss-timeout 0) || exit 1
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
-# requests DEV: for wait_for
+# requests DEV: succeed if the disk has a write in flight; for wait_for
 requests() { [ "$(awk '{ print $2 }' "/sys/block/${1##*/}/inflight")" -ge 1 ]; }
 closing_is() { [ "$(cat "$CFG/exports/hung/closing")" = "$1" ]; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
@@ -39,7 +39,7 @@ rdma link delete mdl1 &
 removal=$!
 wait_for 20 gone $removal
 wait $removal || die "the device is not removed"
-# The storage has the write yet: the attachment cannot end.
+# The storage still has the write, so the attachment must not end yet.
 wait_for 10 closing_is 1
 kill -0 $write || die "the write has ended"
 

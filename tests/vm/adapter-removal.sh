@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # adapter: own
 # turns: 2
-# short: modelled adapters that are nasty are removed under load, at client and target, and come back
+# short: nasty modelled adapters are removed under load at client and target and return: the disk reconnects and no data are lost
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -15,13 +15,13 @@ target_start
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit 1
 
-# connected TIMES: the disk is live and has connected so often; for wait_for
+# connected TIMES: succeed if the disk is live and has reconnected so often; for wait_for
 connected() {
 	[ "$(cat "/sys/block/${dev##*/}/rnbd/state")" = live ] &&
 		[ "$(dmesg | grep -c 'connected again')" = "$1" ]
 }
 
-# load: data that are verified while the devices come and go
+# load: write and verify data for 20 s
 load() {
 	verify "$dev" --rw=randwrite --bs=16k --iodepth=16 --size=32m --time_based --runtime=20
 }
@@ -42,7 +42,8 @@ wait_for 30 connected 2
 note "the target's device was removed"
 wait "$load" || die "the load failed"
 
-# The block layer cuts requests for mlx5, which maps 1 MiB at once, ionic only 64 KiB.
+# The request limits of the disk are those of mlx5, which maps 1 MiB at a time. ionic maps only
+# 64 KiB, so the client must refuse to reconnect over it.
 refuses_device() { [[ $(cat "/sys/block/${dev##*/}/rnbd/last_error") = *"mdl0 maps less at once"* ]]; }
 run rdma link delete mdl0
 adapter_link mdl0 d0 bounce=Y profile=ionic

@@ -3,13 +3,14 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # turns: 2
 # adapter: own
-# short: early release needs the send fence: with READs executed again data is wrong without it, right with it
+# short: early release needs the send fence: if RDMA READs are executed twice, the data are wrong without the send fence and right with it
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# What io-send-fence.sh shows with lost packets. The modelled adapter executes READs again
-# later: without the send fence another request may have overwritten the extent by then.
+# io-send-fence.sh shows the same with lost packets. Here the modelled adapter executes each
+# RDMA READ once more. Without the send fence another request may have overwritten the extent
+# by then.
 
 set_host_id
 adapter_up profile=mlx5 nasty=again nasty_rate=1
@@ -17,8 +18,8 @@ ADDR=$MDL_TARGET
 target_start
 export_disk disk0 "$(null_disk 64)"
 
-# Each block tells its number, and the pool is so small that every extent is
-# used again at once.
+# fill: write blocks that contain their offset. The pool is so small that every extent is reused
+# at once.
 fill() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
 	    --iodepth=16 --size=2m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
@@ -31,7 +32,7 @@ try() {
 	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
 }
 
-# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches
+# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches, each 0 or 1
 phase() {
 	strike rnbd no_send_fence $(($2 * 1000000000))
 	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
@@ -39,13 +40,13 @@ phase() {
 	again=$(mdl_stat mdl0 nasty_again)
 }
 
-# repeated: READs were executed again in this phase
+# repeated: fail unless RDMA READs were executed again in this phase
 repeated() {
 	again=$(($(mdl_stat mdl0 nasty_again) - again))
 	need_counter "$again" -gt 50 "READs executed again"
 }
 
-# many frames: each is a chance to be too early
+# gather=64 makes many frames, and each may overwrite an extent too early.
 modprobe rnbd coalesce=0 gather=64
 phase 0 0
 fill

@@ -4,13 +4,13 @@
 # kernel: stock
 # adapter: own
 # turns: 2
-# short: a machine that bounces all DMA: the target refuses its device and says why
+# short: on a machine that uses bounce buffers for all DMA, the target refuses its RDMA device and reports the reason
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# The kernel copies what each mapping holds. Memory of the pool is mapped for as long as
-# the session lives, so the target cannot use such a device.
+# With bounce buffers the kernel copies the data of a mapping when it begins and ends. Pool
+# memory stays mapped as long as the session exists, so the target cannot use such a device.
 ADDR=$MDL_TARGET
 set_host_id
 debugfs_ready

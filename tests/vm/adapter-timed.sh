@@ -4,13 +4,14 @@
 # kernel: stock
 # adapter: own
 # turns: 2
-# short: timed adapters delay what is seen of a request by the time of their table
+# short: a timed modelled adapter adds its configured round-trip time to the latency of inline reads, pool reads and writes
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# Instructions are the clock, so the load of the host does not matter. The adapter is made
-# so slow that the instructions of the processor do not matter either.
+# With --icount the clock of the machine counts instructions, so the load of the host does not
+# matter. The adapter is 100 times slower than its table says, so the time that client and
+# target need for their instructions hardly matters.
 ADDR=$MDL_TARGET
 SLOW=100
 WINDOW=$MDL_DEBUG/window
@@ -23,7 +24,8 @@ export_disk disk0 "$disk"
 
 value() { awk -v name="$1" '$1 == name { print $2 }' "$OUT/window"; }
 
-# latency RW COUNT OPTION...: median latency of 4 KiB at depth 1, us of the adapter, in $lat
+# latency RW COUNT OPTION...: measure COUNT requests of 4 KiB at depth 1; sets lat to the median
+# latency in us of the adapter
 latency() {
 	local dev
 	dev=$(attach disk0 --queues 1 "${@:3}") || exit 1
@@ -37,7 +39,7 @@ latency() {
 	same "$(value ios)" "$2" "requests that were measured"
 }
 
-# between VALUE LOW HIGH WHAT
+# between VALUE LOW HIGH WHAT: fail unless LOW <= VALUE <= HIGH
 between() {
 	if [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then die "$4: $1, not $2 to $3"; fi
 	echo "  $4: $1"
@@ -58,13 +60,14 @@ adapter_again round_trip_ns=50000
 target_start
 export_disk disk0 "$disk"
 latency randread 300
-# one way for the request, one for the reply with the data
+# One way for the request, one for the reply with the data
 between $((lat - inline)) 42 54 "an inline read takes longer by us"
 latency randread 300 --inline-read 0
-# the RDMA READ is one more round trip
+# The RDMA READ is one more round trip.
 between $((lat - pool)) 86 108 "a read through the pool takes longer by us"
 latency randwrite 300 --inline-write 0
-# the RDMA WRITE goes ahead of its request; the completion of the SEND arrives with the reply
+# The RDMA WRITE precedes the SEND of its request without a wait, and the completion of the SEND
+# arrives with the reply.
 between $((lat - write)) 42 58 "a write takes longer by us"
 
 own_adapter_end

@@ -8,11 +8,11 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# A warning would fail the run; adapter-warns shows that there is one.
+# warn=N, because a kernel warning would fail the run; adapter-warns tests the warning.
 adapter_load warn=N
 adapter_up profile=mlx5
 
-# commit WHAT: have it committed; the messages since then are in $said
+# commit WHAT: have rdma-model-plant commit a violation; the kernel messages are in $said
 commit() {
 	dmesg -C
 	modprobe rdma-model-plant "what=$1" || { dmesg; die "$1 was not committed"; }
@@ -20,7 +20,7 @@ commit() {
 	said=$(dmesg)
 }
 
-# plant WHAT TEXT: it must be reported so
+# plant WHAT TEXT: commit a violation, which the model must report with TEXT
 plant() {
 	commit "$1"
 	grep 'rdma-model: VIOLATION: mdl[01]: .*'"$2" <<<"$said" || die "$1: not reported: $said"

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 60
 # adapter: own
 # turns: 2
-# short: a violation on the modelled adapter fails the run though the script passes
+# short: a violation on the modelled adapter fails the run although the script passes
 # expect: report
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --systemd --nodes 2 --disk 128M --timeout 480
 # turns: 3
-# short: with systemd: exports are restored at boot; fstab mounts by UUID, unmounts, also without a target
+# short: systemd restores exports at boot, mounts a disk from fstab by UUID, and unmounts and detaches it at shutdown, also without a target
 # kernel: stock
 #
-# Both machines set themselves up and reboot at once. The target finds its exports
-# again, one of them late; the client waits for it, mounts, reboots with the file system
-# dirty and busy, and at last goes down while there is no way to the target.
+# Both machines configure themselves and reboot at the same time. The target restores its
+# exports, one of them late. The client waits for the target, mounts the disk, reboots while the
+# file system is dirty and busy, and finally powers off while it cannot reach the target.
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -16,12 +16,12 @@ MOUNT=/mnt/data
 UNIT=rnbd-attach@data.service
 LOSS=15
 LEAVES="the slow user leaves"
-# real seconds for going down, here 10 to 20 if the target is there
+# Limit for a shutdown, in seconds of real time; with a target it takes 10 to 20
 DOWN_MAX=$((90 * ${LAB_SLOW:-1}))
 
 reboot_machine() {
 	date +%s >"$OUT/went-down"
-	# not over: the lab runs this script again
+	# The lab runs this script again after the boot.
 	run systemctl reboot
 	exit
 }
@@ -50,7 +50,7 @@ target() {
 		target_start
 		export_disk data /dev/lab/disk0 2
 		export_disk image /srv/image 1 2 -- --read-only
-		# owners are recorded also of exports that were not saved
+		# rnbd-owners also records the owners of exports that are not saved.
 		wait_for 10 systemctl is-active rnbd-owners
 		run rnbd save
 		rnbd save - >/etc/rnbd/saved || die "rnbd save -"
@@ -79,7 +79,7 @@ all_restored() {
 
 is_enabled() { [ "$(cat "$CFG/exports/$1/enable")" = 1 ]; }
 
-# An export whose file was not there at boot: the other one is usable meanwhile.
+# late_device: until the missing file of one export appears, the other export must be usable
 late_device() {
 	wait_for 30 is_enabled data
 	is_enabled image && die "it is enabled without its file"
@@ -91,8 +91,8 @@ late_device() {
 
 restore_failed() { [ "$(systemctl is-active rnbd-restore)" = failed ]; }
 
-# Exports end with the service also while it is being restored, and if not all could be
-# restored; what was not saved is kept.
+# stop_half_restored: a stop of the service must remove all exports, also while the restore
+# still waits or after it has failed, and must keep changes that were not saved
 stop_half_restored() {
 	run systemctl restart rnbd-target
 	[ ! -e /etc/rnbd/target.json.last ] || die "what is saved already is kept again"
@@ -128,12 +128,12 @@ none_left_after_stop() {
 	[ -z "$(find $CFG/{exports,ports,hosts} -mindepth 1)" ] || die "exports are left"
 	same "$(systemctl is-active rnbd-target)" inactive "rnbd-target"
 	[[ $(systemctl is-active rnbd-restore) = @(inactive|failed) ]] || die "rnbd-restore goes on"
-	# the module is loaded, and exports may be made by hand
+	# The module is still loaded, and exports may be created by hand.
 	run systemctl is-active rnbd-owners
 }
 
-# The package goes while its services are active, which then nobody could stop: not
-# while a disk is in use, and then all of them.
+# remove_package: after the removal of the package its services could no longer be stopped.
+# So the removal must fail while a disk is in use, and otherwise end disks, exports and owners.
 remove_package() {
 	local prerm=(sh ../../debian/rnbd-tools.prerm remove) text
 
@@ -151,7 +151,7 @@ remove_package() {
 	run systemctl is-active rnbd-target
 	run systemctl is-active rnbd-rxe@eth0
 	exec 8<&-
-	# as it said
+	# The remedy that the message names
 	run rnbd detach --all
 	run "${prerm[@]}"
 	[ ! -e /sys/block/rnbd0 ] || die "a disk is left"
@@ -160,7 +160,7 @@ remove_package() {
 	run systemctl is-active rnbd-rxe@eth0
 }
 
-# The client cannot come to a barrier any more once it is off.
+# watch_client_go: the barrier must fail because the client is off
 watch_client_go() {
 	local start=$SECONDS why
 
@@ -186,7 +186,8 @@ configure_client() {
 	run systemctl enable rnbd-rxe@eth0 $UNIT
 }
 
-# A name that has to be escaped, and a link that somebody made before.
+# try_rxe_unit: the unit must work for a name that needs escaping, and must not delete a link
+# that existed before its start
 try_rxe_unit() {
 	local unit
 
@@ -210,7 +211,7 @@ check_mounted() {
 	same "$(cat $MOUNT/first)" "written on the target"
 }
 
-# Something always writes there, until the lab's service is stopped.
+# keep_busy: write to the file system until the service of the lab stops
 keep_busy() {
 	local i=0
 
@@ -220,15 +221,15 @@ keep_busy() {
 	wait_for 30 test -e $MOUNT/busy-3
 }
 
-# Like something mounted by hand whose unmount takes its time, it uses the disk longer
-# than what is in order: nothing says that it goes before the disk.
+# use_out_of_order: a unit that keeps the disk open for 4 s after the unmount, like a slow unmount
+# of a manual mount; no dependency orders its end before the detach
 use_out_of_order() {
 	run systemd-run --unit=slow-user \
 		-p ExecStop="/bin/sh -c 'while mountpoint -q $MOUNT; do sleep 0.1; done; sleep 4; echo $LEAVES'" \
 		sh -c "exec sleep infinity <$(findmnt -n -o SOURCE $MOUNT)"
 }
 
-# line TEXT - where the journal of the last boot says so
+# line TEXT: print the line number of TEXT in the journal of the previous boot
 line() {
 	grep -nF "$1" /run/last | tail -n 1 | cut -d : -f 1
 }
@@ -269,7 +270,7 @@ client() {
 		reboot_machine
 		;;
 	3)
-		# up to where the new kernel began
+		# From the reboot command to the start of the new kernel
 		took=$(($(date +%s) - $(cut -d . -f 1 /proc/uptime) - $(cat "$OUT/went-down")))
 		need_counter "$took" -lt "$DOWN_MAX" "seconds for the shutdown with a dirty file system"
 		check_mounted

@@ -4,14 +4,14 @@
 # adapter: only
 # turns: 2
 # without: event, because a lost message of the connection manager delays an attach by seconds
-# short: 100 attach/detach cycles and module reloads leave nothing behind
+# short: 100 attach/detach cycles with module reloads leave no RDMA objects and no kernel memory behind
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 set_host_id
 disk=$(null_disk 64) || exit 1
 
-# race DEV: of several who detach at the same time one succeeds
+# race DEV: exactly one of four concurrent detach commands must succeed
 race() {
 	local i pids='' won=0
 	for i in 1 2 3 4; do
@@ -46,11 +46,11 @@ cycle() {
 	fi
 }
 
-# How many in a quarter. Each kind of cycle comes up within ten.
+# Cycles in a quarter; ten of them include each kind of cycle.
 cycles=25
 [ -z "$LAB_SLOW" ] || cycles=10
 
-# round N: N cycles, then everything is unloaded
+# round N: run N cycles, then unload the modules
 round() {
 	local i up
 	target_start
@@ -80,13 +80,14 @@ for quarter in 1 2 3 4; do
 done
 echo "rdma before and after: $idle"
 
-# What a debug kernel keeps of freed memory, and about every object, hides the
-# rest; it looks for leaks itself, after this script.
+# A debug kernel keeps freed memory and a record of every object, which hides a leak here. Its
+# kmemleak looks for leaks after this script.
 [ -z "$LAB_SLOW" ] || exit 0
 
-# A leak grows with every cycle, hence in every quarter; what other parts of the
+# grown FILE...: print the kinds of memory that have grown in every quarter. A leak grows with
+# every cycle, and therefore in every quarter, while the memory that other parts of the
 # kernel take goes up and down. In 25 cycles, 20 objects of one slab cache are
-# one lost object per cycle, 80 KiB one lost page.
+# fewer than a leak of one object per cycle, and 80 KiB are less than one of a page per cycle.
 grown() {
 	awk '{
 		name = $1

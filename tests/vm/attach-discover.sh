@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
 # turns: 2
-# short: a target tells each host what it may attach there, and nothing else, also while that changes
+# short: discovery lists exactly the exports that a host may attach at a port, also while exports and ports change
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -13,11 +13,11 @@ sessions_gone() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
 held() { [ "$(hits rnbd-target delay_login)" = "$1" ]; }
 listing() { rnbd session list --target --json | jq -e 'length == 1 and .[0].state == "listing"'; }
 
-# story: "old>new" of each change of state that the monitor has seen
+# story: print "old>new" for each change of a session state that rnbd monitor has reported
 story() { sed -nE 's/^[^ ]+ session .* ([a-z]+) -> ([a-z]+)(: .*)?$/\1>\2/p' "$OUT/monitor" | xargs; }
 story_is() { [ "$(story)" = "$1" ]; }
 
-# make_many: exports of small files for host 4 alone, faster than the tool does
+# make_many NAME...: export small files to host 4 only, through configfs because the tool is slower
 make_many() {
 	local name
 
@@ -67,7 +67,7 @@ if [ "$NODE" = 1 ]; then
 	strike rnbd-target delay_login 0
 	wait_for 20 sessions_gone
 
-	# Without its credits the list of host 4 is never at its end.
+	# A paused client returns no credits, so the target cannot complete the list for host 4.
 	strike rnbd-target delay_login 1 1000000
 	barrier armed
 	wait_for 20 held 2
@@ -109,10 +109,10 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# names HOST-NODE OPTION...: what this host sees, on one line
+# names HOST-NODE OPTION...: print the names of the exports that this host discovers, on one line
 names() { rnbd discover "$ADDR" --host-id "$(host_id "$1")" --json "${@:2}" | jq -r '.[].name' | xargs; }
 
-# fails STATUS PATTERN ARGUMENT...: with one line that says so
+# fails STATUS PATTERN ARGUMENT...: discover must exit with STATUS and print one line with PATTERN
 fails() {
 	local status=0 text
 

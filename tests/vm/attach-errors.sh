@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 200
-# short: what cannot be attached gives one clear line and leaves nothing behind
+# short: an attach that must fail prints one line with the reason and leaves no disk and no RDMA objects behind
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -11,7 +11,7 @@ if [ "$NODE" = 1 ]; then
 	disk=$(null_disk 64)
 	export_disk disk0 "$disk" 2
 	export_disk secret "$(null_disk 16)" 3
-	# host 4 may have 64 KiB of pool, which its first session takes
+	# Host 4 may have 64 KiB of pool, and its first session takes all of them.
 	mkdir "$CFG/hosts/$(host_id 4)"
 	echo 65536 >"$CFG/hosts/$(host_id 4)/max_pool_bytes"
 	export_disk small "$(null_disk 16)" 4
@@ -28,7 +28,7 @@ modprobe rnbd
 lab barrier exported
 before=$(rdma_own)
 
-# refuse PATTERN ATTACH-ARGUMENTS: must fail with one line that says so
+# refuse PATTERN ATTACH-ARGUMENT...: the attach must fail with one line that has PATTERN
 refuse() {
 	local want=$1 text
 	shift
@@ -70,7 +70,7 @@ echo "$text" | grep -q pool || die "unclear: $text"
 
 echo "a host attaches an export once"
 start=$SECONDS
-# in the session that there is, and in one of its own, for which host 4 has no pool left
+# In the existing session and in a new one; host 4 has no pool left for a new session.
 for twice in "disk0 2" "disk0 2 --new-session" "small 4"; do
 	read -r export id option <<<"$twice"
 	# shellcheck disable=SC2086 # an option, or none

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
 # turns: 2
-# short: commands that wait block no other family of netlink, end with their caller, and need CAP_SYS_ADMIN
+# short: netlink commands that wait block no other netlink family, attach and discover end when their caller is killed; all need CAP_SYS_ADMIN
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -37,18 +37,19 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# wrong TEXT: the test fails, but only at its end
+# wrong TEXT: record a failure; the test continues and fails at its end
 failures=0
 wrong() {
 	echo "WRONG: $*"
 	failures=$((failures + 1))
 }
 
-# A family of generic netlink that nothing here uses
+# A generic netlink family that nothing else in this test uses
 OTHER=drop_monitor
 loaded() { [ "$(cat /sys/module/$OTHER/initstate 2>/dev/null)" = live ]; }
 
-# others_work WHAT: while this waits, another family comes, and the list is read
+# others_work WHAT: while the command WHAT waits, another family must register and rnbd list
+# must succeed
 others_work() {
 	local began=${EPOCHREALTIME/[.,]/}
 
@@ -131,10 +132,10 @@ rmdir /sys/kernel/config/nullb/rnbd0
 note "a caller without CAP_SYS_ADMIN"
 container="setpriv --bounding-set -sys_admin --inh-caps -sys_admin"
 callers=("$container")
-# the debug kernel has no user namespaces
+# The debug kernel has no user namespaces.
 [ ! -e /proc/self/ns/user ] || callers+=("unshare --user --map-root-user")
-# not_permitted COMMAND...: for a caller that has every other capability, and for the root
-# of another user namespace
+# not_permitted COMMAND...: it must fail for a caller that has every other capability, and for
+# root of another user namespace
 not_permitted() {
 	local text as
 

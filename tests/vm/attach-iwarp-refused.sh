@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
-# short: over iWARP, which would need memory that the target may write to, nothing is attached
+# short: an attach over iWARP is refused, because iWARP would require client memory that the target may write to
 # kernel: debug
 . ../lib/lab.sh
 . ../lib/rnbd.sh

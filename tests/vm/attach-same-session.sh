@@ -3,7 +3,7 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
 # adapter: only
 # without: event, because a lost message costs more time than the keep-alive allows
-# short: two logins with one session id, and logins with an older epoch: exactly one wins
+# short: of two clients with the same session id only the one with the newer epoch keeps the session; logins with an older epoch are refused
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -12,11 +12,11 @@ if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 64)"
 	lab barrier exported
-	# never more than one session, whoever has it
+	# There must never be more than one session.
 	sessions=$CFG/exports/disk0/sessions
 	most=0
 	while [ ! -e "$SHARED/end" ]; do
-		# not all of a processor: others need it, too
+		# Leave processor time to the target.
 		read -r now <"$sessions"
 		[ "$now" -le "$most" ] || most=$now
 		sleep 0.02
@@ -33,16 +33,16 @@ fi
 lab barrier exported
 modprobe rnbd
 
-# twin EPOCH - attach once more with the same session id, to begin with EPOCH;
-# the device is in $twin. Told that the target is busy, the tool asks again, with
-# epoch 1, and is refused.
+# twin EPOCH: attach once more with the same session id, first with EPOCH; the device is in $twin.
+# If the target answers BUSY, the tool retries with epoch 1 and is refused.
 twin() {
 	strike rnbd fixed_session 1000
 	strike rnbd set_epoch 1 "$1"
 	twin=$(rnbd attach "$ADDR" disk0 --new-session --queues 2 2>"$OUT/error")
 }
 
-# twin_soon EPOCH - the same, with higher epochs while the target ends the former
+# twin_soon EPOCH: the same, retried with higher epochs until the target has closed the former
+# session
 twin_soon() {
 	local e
 

@@ -3,18 +3,19 @@
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
 # turns: 3
 # beside: it waits for most of its time
-# short: a target that takes long to answer a login is waited for; one that fell silent, or never ends, is not
+# short: an attach waits for a target that answers the login late, and fails if the target is silent or never answers
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Longer than an end may be silent, three times 5 s, and than a login may take, 50 s.
+# Delays in ms. SLOW exceeds the 15 s for which a peer may be silent; FOREVER exceeds the 50 s
+# that a login may take.
 SLOW=17000
 FOREVER=1000000
 
-# held: does the target hold one more login than before
+# held: succeed if the target holds one more login than before
 held() { [ "$(hits rnbd-target delay_login)" -gt "$before" ]; }
 
-# closed WHY: has the target ended a session for this reason
+# closed REASON: succeed if the target has closed a session for this reason
 closed() { dmesg | grep -q "rnbd-target: session .* on port 1: $1"; }
 
 set_host_id
@@ -35,7 +36,7 @@ if [ "$NODE" = 1 ]; then
 		barrier "armed-$way"
 		wait_for 20 held
 		barrier "held-$way"
-		# The link is still cut: no other reason can be the first.
+		# The link is still cut, so the target must close the session for this reason first.
 		[ $way != silent ] || wait_for 30 closed "no sign of life from the peer"
 		barrier "given-up-$way" 150
 		strike rnbd-target delay_login 0
@@ -48,7 +49,7 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# begin_attach WAY: and wait until the target holds the login
+# begin_attach WAY: start an attach and wait until the target holds its login
 begin_attach() {
 	barrier "armed-$1"
 	began=$(now_ms)
@@ -57,7 +58,7 @@ begin_attach() {
 	barrier "held-$1"
 }
 
-# given_up SECONDS PATTERN: the attach that runs ends not before, and says why
+# given_up SECONDS PATTERN: the running attach must fail with PATTERN, and not before SECONDS
 given_up() {
 	wait $attach && die "attached to a target that does not answer: $(cat "$OUT/attach")"
 	cat "$OUT/attach"
@@ -74,7 +75,7 @@ began=$(now_ms)
 rnbd attach "$ADDR" disk0 --queues 2 --pool 4M --keepalive $((500 * ${LAB_SLOW:-1})) >"$OUT/attach" 2>&1 &
 attach=$!
 barrier held
-# The signals of a shell whose user presses Ctrl-Z and thinks better of it.
+# A stopped and continued attach (Ctrl-Z and fg in a shell) must go on.
 kill -STOP $attach
 kill -CONT $attach
 wait $attach || die "attach failed: $(cat "$OUT/attach")"

@@ -3,7 +3,7 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
 # turns: 3
 # adapter: only
-# short: export disabled, target's module reloaded, forced detach, all under load; attach interrupted anywhere
+# short: a disk under load survives a disabled export and a reload of the target module; a forced detach or interrupted attach leaves nothing behind
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -25,9 +25,9 @@ if [ "$NODE" = 1 ]; then
 		rnbd export enable disk0 || die "enable failed"
 	done
 
-	# A write is about to be submitted when the session closes, and its
-	# connection is still there: it gets no reply, not even one of failure.
-	# Disabling the port closes the session; disabling the export would not.
+	# Close the session while a write waits to be submitted and its connection still exists: the
+	# target must drop the write without any reply. Disabling the port closes the session;
+	# disabling the export would not.
 	port=$(echo "$CFG"/ports/*)
 	lab barrier closing --timeout 60
 	strike rnbd-target delay_submit 1 100000
@@ -70,7 +70,7 @@ load() {
 
 dev=$(attach disk0 --queues 2) || exit 1
 load --verify=crc32c-intel --verify_fatal=1 --verify_backlog=64 --verify_state_save=0
-# moves: fio has not ended, and requests are answered
+# moves: fio must still run and its requests must complete
 moves() {
 	local before
 	before=$(completed "$dev")
@@ -121,7 +121,7 @@ for ms in $(seq 10 25 400); do
 	else
 		interrupted=$((interrupted + 1))
 	fi
-	# whoever was killed while it waited for the node leaves a disk behind
+	# An attach that was interrupted while it waited for the device node leaves its disk behind.
 	rnbd detach --all || die "detach --all failed"
 done
 echo "attach: $interrupted times interrupted, $attached times not"

@@ -4,7 +4,7 @@
 # turns: 2
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: a host that has a secret has to prove it, and its target too; a wrong one changes nothing
+# short: a host with a secret must prove it, and so must its target; without the right secret nothing is granted and nothing changes
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -13,7 +13,7 @@ DIR=$CFG/hosts/$HOST
 STORED=/etc/rnbd/secrets/$HOST
 RIGHT=$OUT/right WRONG=$OUT/wrong
 
-# fails PATTERN COMMAND...: it must fail, and say so in one line at its end
+# fails PATTERN COMMAND...: it must fail, and its message must have PATTERN; the message is in $text
 fails() {
 	local want=$1
 	shift
@@ -46,7 +46,7 @@ export_disk disk0 "$(null_disk 64)"
 note "from the moment that a host has a secret, who is attached without it is out"
 dev=$(attach disk0 --queues 2) || exit 1
 same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
-# The target is not asked for the export: the session is refused.
+# The client refuses the session before it requests the export.
 fails "has proven no secret" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 live 0 || die "a session is live that nobody has proven"

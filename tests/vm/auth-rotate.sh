@@ -4,7 +4,7 @@
 # turns: 2
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: a host that is made again is not open; a secret is rotated under load; no secret is left behind
+# short: a host that is recreated still has its secret; a secret is rotated under load; no secret is left in memory or in the log
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -14,7 +14,7 @@ STORED=/etc/rnbd/secrets/$HOST
 OLD=$OUT/old NEW=$OUT/new OTHER=$OUT/other
 FOUND=$OUT/found
 
-# fails PATTERN COMMAND...: it must fail, and its message has PATTERN
+# fails PATTERN COMMAND...: it must fail, and its message must have PATTERN; the message is in $text
 fails() {
 	local want=$1
 	shift
@@ -24,7 +24,9 @@ fails() {
 	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not reported: $*"
 }
 
-# watched STATUS FILE COMMAND... - it must wipe the secret of FILE
+# watched STATUS FILE COMMAND...: run the command, which must exit with STATUS. The file $FOUND
+# lists where it leaves the secret of FILE in memory.
+# wiped STATUS FILE COMMAND...: the same; the command must leave the secret nowhere
 watched() {
 	local want=$1 file=$2 status
 	shift 2
@@ -39,7 +41,7 @@ wiped() {
 	same "$(<"$FOUND")" watched "what $3 $4 leaves behind"
 }
 
-# same_copies SECRET OLD-SECRET
+# same_copies SECRET OLD-SECRET: the stored copies of both secrets must equal these files
 same_copies() {
 	cmp "$1" "$STORED" || die "the copy is another secret"
 	cmp "$2" "$STORED.old" || die "the copy of the old secret is another secret"
@@ -50,7 +52,7 @@ attr_is() { [ "$(attr "$1")" = "$2" ]; }
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 last_error() { counter "$1" last_error | grep -qF -- "$2"; }
 authenticated() { rnbd show "$1" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p'; }
-# lose DEV: its connection is lost; another disk may take a strike as well
+# lose DEV: break a connection of the disk; the fault point may hit the other disk first
 lose() {
 	local n
 	n=$(counter "$1" lost)
@@ -115,7 +117,7 @@ note "a rotation ends no session, and either secret is accepted"
 export_disk disk1 "$(null_disk 16)"
 keepalive=$((500 * ${LAB_SLOW:-1}))
 a=$(attach disk0 --queues 2 --keepalive $keepalive --secret-file "$OLD") || exit 1
-# each has a session, and so a secret, of its own
+# Each disk has its own session, and so its own secret.
 b=$(attach disk1 --new-session --queues 2 --keepalive 60000 --secret-file "$OLD") || exit 1
 fio --name=load --filename="$a" --direct=1 --ioengine=libaio --iodepth=8 --rw=randrw --bs=4k --size=32m \
 	--verify=crc32c --time_based --runtime=300 --minimal >"$OUT/fio" 2>&1 &
@@ -144,7 +146,7 @@ run rnbd host secret "$HOST" --secret-file "$NEW" --rotate
 same "$(attr old_secret_sessions)" 2 "sessions of the old secret"
 
 note "under load: the old secret at a reconnect, then the new one"
-# each time the other disk may be struck as well, and then has no session for a while
+# The fault point may also hit the other disk, which then has no session for a while.
 reconnect "$a"
 wait_for 20 attr_is old_secret_sessions 2
 run rnbd secret set "$a" --secret-file - <"$NEW"
@@ -197,7 +199,7 @@ run cp -p "$STORED" "$STORED.old"
 echo current >"$DIR/old_secret" || die "old_secret"
 run rnbd host secret "$HOST" --secret-file "$OTHER" --rotate
 same_copies "$OTHER" "$NEW"
-# the last strike may have met the other disk, which reconnects
+# The last fault may have hit the other disk, which reconnects.
 wait_for 30 attr_is old_secret_sessions 2
 run rnbd host secret "$HOST" --secret-file "$NEW"
 same "$(attr has_old_secret)" 0 "has_old_secret after a replacement"

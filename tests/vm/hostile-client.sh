@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 900
 # turns: 3
-# short: a client that breaks every rule ends its own session, and nobody else notices
+# short: a client that breaks any protocol rule loses its own session; a well-behaved client of the same target loses nothing
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# set_target PARAMETER VALUE
+# set_target PARAMETER VALUE: set a module parameter of the target
 set_target() { echo "$2" >"/sys/module/rnbd_target/parameters/$1" || die "parameter $1"; }
 
 set_host_id
 target_start
-# hundreds of sessions, each of which breaks a rule, are more than a host may have
+# No rate limit: the cases need hundreds of sessions of one host, each of which breaks a rule.
 set_target login_rate 0
-# Seconds for which claims of sessions that have ended keep memory: the last cases need it.
+# Seconds for which a claim keeps the memory of a session that has ended. The last cases need
+# that memory.
 CLAIM=5
 set_target claim_timeout $CLAIM
 export_disk hostile "$(null_disk 64)" 2 3 5
@@ -27,25 +28,25 @@ export_disk stable "$stable" 2
 export_disk secret "$(null_disk 16)" 1
 export_disk open "$(null_disk 16)" 4
 export_disk owned "$(null_disk 16)" 2 -- --exclusive
-# for the case detach-many
+# For the case detach-many
 for ((i = 0; i < 24; i++)); do export_disk "many$i" "$(null_disk 16)" 2; done
 rnbd secret generate "$OUT/secret" || die "no secret"
 rnbd host secret "$(host_id 5)" --secret-file "$OUT/secret" || die "no secret for host 5"
 
-# peer ARGUMENT...
+# peer ARGUMENT...: run rnbd-peer as a client
 peer() { rnbd-peer client --monitor "$OUT/monitor" --verbose --secret "$OUT/secret" "$@"; }
 
-# done_by DISK: requests of it: reads, writes, in flight, discards, flushes
+# done_by DISK: print its counts of reads, writes, requests in flight, discards and flushes
 done_by() { awk '{ print $1, $5, $9, $12, $16 }' "/sys/block/${1##*/}/stat"; }
-# busy DISK WRITES: so many have been made, and others are in flight
+# busy DISK WRITES: succeed if it has completed WRITES writes and has at least 4 requests in flight
 busy() {
 	local counts
 	read -ra counts <<<"$(done_by "$1")"
 	[ "${counts[1]}" -ge "$2" ] && [ "${counts[2]}" -ge 4 ]
 }
 
-# until_done CASE COMMAND...: when the command returns, what the peer has under way has ended
-# at the storage, and nothing comes there any more, however hard it tries
+# until_done CASE COMMAND...: when the command returns, the storage must have completed all
+# requests of the peer and must get no more, although the peer keeps sending
 until_done() {
 	local before
 	before=$(done_by "$slow" | cut -d " " -f 2)
@@ -78,7 +79,8 @@ resources=$(rdma_own)
 worker=$!
 
 start=${EPOCHREALTIME/[.,]/}
-# One of each kind that says no more than so often: the log has them, too.
+# These kinds of messages are rate limited in the log. Run one case of each first, so that its
+# message is logged.
 peer --only '@(cm-magic|cm-host-unknown|attach-name-open|login-queues-0|login-pool-0|attach-to-nothing)' >"$OUT/first" ||
 	{ cat "$OUT/first"; die "the target is wrong, or the peer"; }
 for text in "refused: the peer does not speak this protocol" "queue 0 refused: this host is not allowed" \
@@ -107,12 +109,12 @@ need_counter "$(cat "$CFG/hosts/$(host_id 5)/failed_proofs")" -ge 9 "failed proo
 detach "$dev"
 
 note "two clients that need more memory than there is"
-# Until here sessions have left claims. A timer ends them every second.
+# The sessions up to here have left claims. A timer ends expired claims once a second.
 set_target claim_timeout 0
 sleep $((CLAIM + 2))
 set_target reclaim_timeout_ms 1000
 set_target pool_limit_mb 4
-# reclaims CASE
+# reclaims CASE: run a case in which the target must reclaim memory
 reclaims() {
 	peer --only "until-$1" >"$OUT/$1" || { cat "$OUT/$1"; die "the target is wrong, or the peer"; }
 	cat "$OUT/$1"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 300
 # turns: 2
-# short: netlink and configfs misused, below the tool: each rule broken, random messages, many processes at once
+# short: direct misuse of netlink and configfs gets the right error and does no harm: each rule broken, random messages, many concurrent processes
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -13,7 +13,7 @@ if [ -n "${LAB_SLOW-}" ]; then SOUP=5000 RACE=60; fi
 X=$CFG/exports H=$CFG/hosts P=$CFG/ports
 rows=0
 
-# denied ERROR COMMAND... - it must fail just so
+# denied ERROR COMMAND...: it must fail with ERROR in its message
 denied() {
 	local text
 
@@ -22,15 +22,15 @@ denied() {
 	[[ $text = *"$1"* ]] || die "${*:2}: $text, wanted $1"
 }
 
-# put FILE VALUE - one write
+# put FILE VALUE: write VALUE with a single write()
 put() { printf '%s' "$2" >"$1"; } 2>/dev/null
 
 must() { put "$@" || die "$1 does not take $2"; }
 
-# value FILE - into $value, without a program
+# value FILE: read FILE into $value without starting a program
 value() { IFS= read -rd '' value <"$1" || true; }
 
-# kept FILE VALUE... - each is refused, and the file still says what it said
+# kept FILE VALUE...: each VALUE must be refused and must leave the file unchanged
 kept() {
 	local file=$1 before v
 
@@ -91,16 +91,16 @@ denied '' mv "$X/e" "$X/f"
 denied '' rm "$X/e/path"
 
 note "configfs: values"
-# what no attribute takes; of a switch the kernel looks at the first character only
+# Values that no attribute accepts. The kernel checks only the first character of a boolean.
 garbage=('' $'\n' ' ' x -1 '%s%n' $'\x01\xff' '-0' 28446744073709551616 'e9' "$(long 4000 z)" "$(long 5000 9)")
 files=0
 for file in "$X"/e/* "$H/$one"/* "$P"/p/*; do
 	[ -f "$file" ] || continue
 	[ "$(stat -c %a "$file")" = 600 ] || continue
-	# nearly any text is a path of a cgroup
+	# Nearly any text is a valid path of a cgroup.
 	[ "${file##*/}" != cgroup ] || continue
 	files=$((files + 1))
-	# an empty one is no write at all
+	# The empty value is left out, because it causes no write.
 	kept "$file" "${garbage[@]:1}"
 done
 note "$files attributes"
@@ -119,7 +119,7 @@ kept "$H/$one/cgroup" / // . ../a /a/.. /a/./b "$(long 4095 z)"
 kept "$X/e/window" 65537 1x '1 2' default
 kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "-1 0 $one" "5 2 $one" \
 	"5 1 ${one%?}" "5 1 ${one}0" "5 1 $one x" "5 1" "5"
-# what is not newer changes nothing
+# A generation that is not newer must change nothing.
 must "$H/$one/fence_state" "1 1 $one"
 value "$H/$one/fenced"
 same "$value" $'0\n' "fenced by an old generation"
@@ -185,7 +185,7 @@ verify "$dev" --rw=randwrite --bs=4k --size=256k
 note "no privilege"
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all)
 run "${nobody[@]}" abuse denied
-# root of a user namespace of its own is nobody here
+# Root in its own user namespace has no privilege in this one.
 [ ! -e /proc/self/ns/user ] || run unshare --user --map-root-user abuse denied
 # shellcheck disable=SC2016 # expanded by the inner shell
 run "${nobody[@]}" bash -c '

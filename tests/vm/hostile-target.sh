@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 900
 # turns: 3
-# short: a target that breaks every rule is not attached, or hung up on, with one clear reason
+# short: the client does not attach to, or disconnects from, a target that breaks a protocol rule, and reports one clear reason
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

@@ -3,12 +3,13 @@
 # lab: --cpus 8 --mem 1536 --timeout 200
 # turns: 2
 # adapter: only mlx5 irdma bnxt_re ionic
-# short: how requests and connections end: timer, retries, early frames, many polled queues
-# Only the data of an inline read are mapped late; minimal has one gather entry and no inline data.
+# short: each request is marked complete before it ends; unmapped reads are retried with a delay; late connection events do no harm; polled queues drain together
+# Only a read that allowed an inline reply maps its pages late, where the fault point fail_map
+# acts. The profile minimal has one gather entry and therefore no inline replies.
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# wrong TEXT: the test fails, but only at its end
+# wrong TEXT: record a failure; the test continues and fails at its end
 failures=0
 wrong() {
 	echo "WRONG: $*"
@@ -17,7 +18,7 @@ wrong() {
 
 set_host_id
 target_start
-# It takes bios, not requests: only those of the client are counted.
+# brd handles bios, not requests, so the probe below counts requests of the client only.
 modprobe brd rd_nr=1 rd_size=65536 || die "no brd"
 export_disk disk0 /dev/ram0
 modprobe rnbd
@@ -25,7 +26,7 @@ arm rnbd
 
 note "every request is marked complete before it ends, on whatever processor"
 dev=$(attach disk0 --queues 2) || exit 1
-# soft-RoCE works where unbound work items do: on the processor of the submitter
+# soft-RoCE runs in unbound work items. Keep these on the processor that submits the requests.
 unbound=/sys/devices/virtual/workqueue/cpumask
 mask=$(<$unbound)
 echo 1 >$unbound || die "no mask of work queues"
@@ -50,14 +51,14 @@ rate=$((($(hits rnbd fail_map) - first) * 1000 / ($(now_ms) - began)))
 strike rnbd fail_map 0
 wait $load || die "fio: $(tail -3 "$OUT/fio")"
 note "$rate reads per second were sent again"
-# 16 reads, each of which waits 10 ms
+# Each of the 16 reads waits 10 ms before it is sent again.
 [ $rate -gt 0 ] || wrong "none"
 [ $rate -le 1650 ] || wrong "too many"
 need "$dev" lost -eq 0
 detach "$dev"
 
 note "the connection manager reports the connections late"
-# The session is live while queue 1 is connected, and its keep-alives go on.
+# The session is already live while queue 1 connects, and its keep-alives continue.
 strike rnbd late_start 2 3500
 if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --keepalive 4000); then
 	wait_for 20 counter_over "$dev" credit_frames_received 1
@@ -88,7 +89,7 @@ drains() {
 drains 1
 one=$took
 drains 8
-# one after the other, each queue would take as long as the first
+# If the queues were drained one after the other, each would take as long as a single queue.
 [ $took -lt $((4 * one)) ] || wrong "too long"
 configfs_clear
 unload

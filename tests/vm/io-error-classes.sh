@@ -3,22 +3,23 @@
 # lab: --cpus 2 --mem 1024 --timeout 240
 # turns: 3
 # adapter: only
-# short: each error of the storage reaches the application as the protocol's table says; refused zeroes are written
+# short: each error of the storage reaches the application with the errno of the protocol's table; refused WRITE ZEROES are written as data
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/storage.sh
 
-# The errno that only a lost path gives, and the one for what no other path can do
+# The errno of a lost path, and the errno of a request that would fail on every path
 PATH_LOST="Link has been severed" REFUSED="Remote I/O error"
 
 gone() { cat "$CFG/exports/$1/gone"; }
-# lives DEV: its session has lost no connection
+# lives DEV: its session must be live and must have lost no connection
 lives() {
 	same "$(counter "$1" state)" live "state of $1"
 	same "$(counter "$1" lost)" 0 "connections lost by $1"
 }
 
-# removed EXPORT DEV COMMAND...: the storage goes, and all that follows is a path error
+# removed EXPORT DEV COMMAND...: the command removes the storage; I/O must then fail with a path
+# error, on a live session
 removed() {
 	local export=$1 dev=$2
 
@@ -68,7 +69,7 @@ END
 same "$(counter "$dev" nomem_retries)" 0 "requests sent again"
 
 note "a shortage of memory is not reported; the request is sent again until it passes"
-# short ERRNO COMMAND...
+# short ERRNO COMMAND...: the target fails 20 requests with ERRNO; the command must still succeed
 short() {
 	strike rnbd-target fail_request 20 "$1"
 	"${@:2}" || die "errno $1 was reported: ${*:2}"
@@ -149,7 +150,7 @@ echo 0 >$trace/events/block/block_rq_issue/enable
 same "$(<"$limit")" 0 "write_zeroes_max_bytes: the disk has not refused"
 number=$(tr : , <"/sys/block/${disk##*/}/dev")
 grep " $number W" $trace/trace >"$OUT/zeroes"
-# the export is write-through: all of it is durable
+# The export is write-through, so the zeroes must be written with FUA.
 same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
 		if ($i == n && $(i + 1) == "WFS") sum += $(i + 2) }
 	END { print sum + 0 }' "$OUT/zeroes")" $((512 * 1024)) "bytes written with FUA"
@@ -158,11 +159,12 @@ same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
   head -c 512k /dev/zero
   tail -c +$((640 * 1024 + 1)) "$OUT/random"; } >"$OUT/want"
 dd if="$dev" bs=64k count=16 iflag=direct status=none | cmp - "$OUT/want" || die "wrong data"
+# The refusal has cleared the limit of the disk. The target must write data at once from now on:
 # without a limit, no request is tried that is refused
 blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes afterwards"
 run rnbd export disable scsi
 run rnbd export enable scsi
-# the export grants what it did before
+# The export must grant the same features as before it was disabled.
 wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
 blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes after the export was enabled again"
 detach "$dev"
@@ -176,7 +178,8 @@ detach "$dev"
 run rnbd export remove scsi
 rmmod scsi_debug || die "the target has not let go of the disk"
 
-# a partition, whose own size stays, a file, and the page cache
+# Storage of the exports: a partition, whose own size stays when its disk is removed; a file with
+# write cache "through"; a file with write cache "back"
 disk=$(null_disk 64) || exit 1
 power=/sys/kernel/config/nullb/${disk##*/}/power
 { head -c 446 /dev/zero
@@ -200,7 +203,8 @@ back=$(attach back) || exit 1
 removed part "$part" sh -c "echo 0 >$power"
 fails "$PATH_LOST" reads "$through" 1
 fails "$PATH_LOST" writes "$through" 1
-# What is not durable yet is lost with this target: no other path may hide that.
+# Acknowledged writes that are not durable are lost with this target. A path error would let
+# another path hide the loss.
 fails "$REFUSED" writes "$back" 1
 fails "$REFUSED" flushes "$back"
 for dev in "$part" "$through" "$back"; do
@@ -210,7 +214,7 @@ done
 configfs_clear
 umount /mnt/fs || die "umount failed"
 
-# a device that comes back
+# The device returns, and a new export works.
 echo 1 >"$power"
 wait_for 10 test -b "$disk"
 export_disk part "$disk"

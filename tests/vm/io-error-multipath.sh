@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 180
 # adapter: only
-# short: multipath keeps its paths on an error of the storage and fails over when storage is gone; RAID 1, ext4
+# short: dm-multipath keeps its paths on an error of the storage and fails over when storage is gone; RAID 1 and ext4 handle the error
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/storage.sh
 
 HALF=$((32 * 2048))	# sectors
 
-# paths MAP: state of each path of a multipath map, for example "A F"
+# paths MAP: print the state of each path of a multipath map, for example "A F"
 paths() { dmsetup status "$1" | grep -oE '[0-9]+:[0-9]+ [AF] ' | cut -d' ' -f2 | xargs; }
 
-# alone TEXT COMMAND...: that request fails, and nothing else
+# alone TEXT COMMAND...: it must fail with TEXT; both paths must stay active and read good blocks
 alone() {
 	local out
 
@@ -29,7 +29,7 @@ modprobe rnbd || die "modprobe rnbd failed"
 target_start
 
 disk=$(scsi_disk 64) || exit 1
-# the second half fails
+# I/O to the second half fails.
 { echo "0 $HALF linear $disk 0"
   echo "$HALF $HALF error"; } | dmsetup create back || die "dmsetup failed"
 export_disk shared /dev/mapper/back 1 2
@@ -74,7 +74,7 @@ dd if="$OUT/random" of=/mnt/fs/kept bs=64k conv=fsync status=none || die "write 
 echo "0 $((2 * HALF)) error" | dmsetup reload back || die "reload failed"
 dmsetup suspend --noflush --nolockfs back || die "suspend failed"
 dmsetup resume back || die "resume failed"
-# EIO, or what the disk says
+# The errno of the disk must reach the writer.
 fails "I/O error" dd if="$OUT/random" of=/mnt/fs/lost bs=64k conv=fsync status=none
 same "$(paths both)" "A A" "paths after ext4"
 echo "0 $((2 * HALF)) linear $disk 0" | dmsetup reload back || die "reload failed"

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --disk 256M --timeout 300
 # adapter: only
 # turns: 2
-# short: block sizes, unaligned memory, flush, FUA, discard, write-zeroes, read-only, files
+# short: block sizes, unaligned memory, flush, FUA, discard, write zeroes, read-only exports and file exports work
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 900
 # adapter: only
 # turns: 2
-# short: ext4, xfs, GFS2 and OCFS2 made, filled, checked and found clean; LVM takes the disk
+# short: ext4, xfs, GFS2 and OCFS2 on an attached disk keep their files over a detach and are clean for fsck; LVM works on the disk
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -14,11 +14,11 @@ export_disk disk0 "$disk"
 dev=$(attach disk0) || exit 1
 mkdir -p /mnt/t
 
-# what is copied there: small files and links, a thousand of them, fewer on a slow kernel
+# Trees to copy: a thousand small files and links, fewer on a debug kernel
 trees=(/usr/share/zoneinfo)
 [ -n "$LAB_SLOW" ] || trees+=(/usr/share/bash-completion)
 
-# fill DIR: a tree to compare
+# fill DIR: copy the trees to DIR and record the checksums of the files
 fill() {
 	cp -a "${trees[@]}" "$1/" || die "copy failed"
 	dd if=/dev/urandom of="$1/big" bs=1M count=24 conv=fsync status=none || die "dd failed"
@@ -30,7 +30,7 @@ compare() {
 	(cd "$1" && md5sum -c --quiet /tmp/sums) || die "files changed on $2"
 }
 
-# fs NAME MKFS MOUNT-OPTIONS FSCK
+# fs NAME MKFS MOUNT-OPTIONS FSCK: make, fill, compare and check a file system
 fs() {
 	local name=$1 mkfs=$2 opts=$3 fsck=$4
 	echo "$name: $mkfs"
@@ -38,7 +38,7 @@ fs() {
 	mount -t "$name" ${opts:+-o "$opts"} "$dev" /mnt/t || die "mount of $name failed"
 	fill /mnt/t
 	umount /mnt/t || die "umount of $name failed"
-	# attach anew, so that nothing comes from a cache
+	# Attach the disk again, so that no data come from a cache.
 	detach "$dev"
 	dev=$(attach disk0) || exit 1
 	mount -t "$name" ${opts:+-o "$opts"} "$dev" /mnt/t || die "second mount of $name failed"

@@ -3,13 +3,13 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
 # turns: 3
 # beside: it waits for packets that are sent again
-# short: loss of 1, 5 and 20 %, delay, reordering, duplicates, corruption on the wire: only slower
+# short: packet loss of 1, 5 and 20 %, delay, reordering, duplication and corruption only slow I/O down; the data stay right
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# soft-RoCE warns when a long READ lost a packet, see io-read-loss.sh.
+# soft-RoCE warns when a long READ has lost a packet. The lab ignores that, see io-read-loss.sh.
 
-# lose PERCENT: of the RoCE packets that arrive here
+# lose PERCENT: drop this percentage of the RoCE packets that arrive here
 lose() {
 	nft -f - <<-EOF
 		table ip rnbd_loss {
@@ -22,7 +22,8 @@ lose() {
 }
 lost_packets() { nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | tr -dc 0-9; }
 
-# The wire is bad in both directions: each node spoils what it receives or sends.
+# spoil WIRE: disturb the packets that this node receives or sends; as both nodes do so, the wire
+# is bad in both directions
 spoil() {
 	sent=$(netem_packets)
 	case $1 in
@@ -68,7 +69,7 @@ for wire in loss1 loss5 loss20 delay reorder duplicate corrupt; do
 		size=512k
 		case $wire in
 		loss1) size=1m ;;
-		# each packet lost costs a time-out: dozens are enough
+		# Each lost packet costs a time-out, so a few dozen are enough.
 		loss20) size=128k ;;
 		esac
 		[ -z "$LAB_SLOW" ] || size=256k

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1536 --timeout 240
 # turns: 2
-# short: data goes by RDMA WRITE and READ alone, nothing is registered during I/O, the client opens nothing
+# short: data move by RDMA WRITE and READ of the client alone; no memory is registered during I/O; the client allows no remote access
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The functions through which memory gets registered or invalidated.
+# The functions that register or invalidate memory
 FUNCS="ib_alloc_mr ib_map_mr_sg ib_dereg_mr_user rxe_invalidate_mr rxe_reg_fast_mr"
 
 set_host_id
@@ -18,7 +18,7 @@ if [ "$NODE" = 1 ]; then
 else
 	lab barrier exported
 	mrs=$(rdma resource show mr | wc -l)
-	# A pool that grows is registered as it grows: pool-grow is about that.
+	# The pool has a fixed size, because growth registers segments; pool-grow tests that.
 	dev=$(attach disk0 --inline-read 0 --inline-write 0 --pool-floor fixed) || exit 1
 	[ "$(rdma resource show mr | wc -l)" = "$mrs" ] ||
 		die "attaching registered memory on the client"
@@ -61,7 +61,7 @@ for f in $FUNCS; do
 	[ "$(calls "$f")" = 0 ] || die "$f was called during I/O"
 done
 lab barrier counted
-# The probes must be able to count: attach once more.
+# Control: another attach registers memory at the target, and the probe must count that.
 if [ "$NODE" = 2 ]; then
 	detach "$dev"
 	dev=$(attach disk0) || exit 1

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 4 --mem 1024 --timeout 300
 # turns: 2
 # adapter: only
-# short: polled queues beside others that serve several CPUs: each request finds its queue, also after a reconnect
+# short: with polled queues and other queues that serve several CPUs each, no request is lost, also when it is resent after a reconnect
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -15,7 +15,7 @@ dev=$(attach disk0 --queues 2 --poll-queues 1) || exit 1
 name=$(basename "$dev")
 same "$(counter "$dev" queues)" 3 queues
 
-# a queue that reads of all CPUs go to has all of them here
+# A queue for the reads of all CPUs would list all four CPUs.
 for i in 0 1; do
 	cpus=$(cat "/sys/block/$name/mq/$i/cpu_list")
 	echo "queue $i serves the CPUs $cpus"
@@ -23,8 +23,8 @@ for i in 0 1; do
 done
 detach "$dev"
 
-# What was in flight is sent again by way of the block layer's lists per CPU: whatever
-# gets on the wrong one there is never seen again.
+# Requests in flight are resent through the per-CPU lists of the block layer. A request on a wrong
+# list would never be sent.
 dev=$(attach disk0 --queues 2 --poll-queues 1) || exit 1
 for cpu in 0 1 2 3; do
 	before=$(counter "$dev" reconnects)

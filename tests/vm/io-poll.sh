@@ -3,7 +3,7 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # turns: 3
 # adapter: only
-# short: polled queues: data right, completions found by polling, faults survived, nothing waits for a poller
+# short: polled queues: verified I/O completes by polling and survives faults; no request waits for a poller that was killed
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -21,7 +21,7 @@ fi
 barrier exported
 modprobe rnbd io_timeout=3
 
-# polled FIO-OPTIONS...: with checksums
+# polled FIO-OPTION...: verified I/O that polls; polling must find completions
 polled() {
 	local before
 	before=$(counter "$dev" polled)
@@ -44,7 +44,7 @@ same "$(cat "/sys/block/$(basename "$dev")/queue/io_poll")" 1 io_poll
 polled --rw=randwrite --bs=4k --iodepth=1
 polled --rw=randwrite --bs=4k --iodepth=32
 polled --rw=randwrite --bs=128k --iodepth=8
-# both kinds of queues at once
+# Polled and other queues at the same time
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=2m --offset=32m &
 polled --rw=randrw --bs=4k --iodepth=8
 wait $! || die "the other queues failed"

@@ -2,23 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
 # turns: 3
-# short: lost packets of long READs on soft-RoCE: wrong data without the guard, none with it
+# short: lost packets of long RDMA READs on soft-RoCE give wrong data without the read guard and never with it
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# soft-RoCE of 6.12 reports success for a READ that it could not resume in its
-# middle, and then kills the queue pair. The WARNING that it prints is expected.
-# With the guard the client notices, connects again and reads again; from the
-# second time on in READs of one packet, which get through.
+# soft-RoCE of 6.12 reports success for a READ that it could not resume in its middle, and then
+# kills the queue pair. The lab ignores the WARNING that it prints. With the guard the client
+# detects this, reconnects and repeats the read, from the second time on with READs of one
+# packet, which succeed.
 
-# on a slow kernel no more than it takes to lose a connection
+# The test runs at most ROUNDS rounds, and ends after ENOUGH of them once a connection was lost.
 ROUNDS=10 ENOUGH=10
 [ -z "$LAB_SLOW" ] || ENOUGH=3
 
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
-	# soft-RoCE trips over it if other packets come between those of READs
+	# Send many reply frames: soft-RoCE fails if other packets arrive between those of a READ.
 	echo 64 >/sys/module/rnbd_target/parameters/reply_gather
 	echo N >/sys/module/rnbd_target/parameters/reply_batch
 	export_disk disk0 "$(null_disk 64)"
@@ -31,7 +31,7 @@ fi
 
 lab barrier exported
 
-# One in 64 packets of READ responses is lost on its arrival.
+# lossy: drop one in 64 packets of READ responses on arrival
 lossy() {
 	nft -f - <<-'EOF'
 		table ip rnbd_loss {
@@ -43,7 +43,7 @@ lossy() {
 	EOF
 }
 
-# read_back: "right" or "wrong" data
+# read_back: read and verify; print "right" or "wrong"
 read_back() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=read --bs=64k \
 	    --iodepth=8 --size=8m --verify=crc32c-intel --verify_fatal=1 \

@@ -3,21 +3,21 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --disk 256M --timeout 300
 # turns: 3
 # adapter: only
-# short: exports grow and shrink while they are attached, in use and cut off; everybody sees it, with a uevent
+# short: exports grow and shrink while they are attached, in use or cut off; every client sees the new size, with a uevent
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 MIB=$((1 << 20))
 UEVENTS=$OUT/uevents
 
-# size DEV MIB: as the kernel and sysfs have it
+# size DEV MIB: succeed if ioctl and sysfs report this size
 size() {
 	[ "$(blockdev --getsize64 "$1")" = $(($2 * MIB)) ] &&
 		[ "$(cat "/sys/block/${1##*/}/size")" = $(($2 * 2048)) ]
 }
 seen() { wait_for 10 size "$1" "$2"; }
 
-# resized DEV: uevents so far that told of another size
+# resized DEV: print the number of uevents so far that reported a new size
 resized() {
 	awk -v RS= -v dev="DEVNAME=/dev/${1##*/}" '
 		("\n" $0 "\n") ~ "\n" dev "\n" && /\nRESIZE=1/ { n++ }
@@ -25,7 +25,7 @@ resized() {
 }
 resized_is() { [ "$(resized "$1")" = "$2" ]; }
 
-# story_is DEV STATES: what uevents told of the state of its session
+# story_is DEV STATES: succeed if uevents have reported these session states, in this order
 story_is() {
 	[ "$(awk -v RS= -v dev="DEVPATH=/devices/virtual/rnbd/${1##*/}" '
 		("\n" $0 "\n") ~ "\n" dev "\n" && match($0, /RNBD_STATE=[a-z]+/) {
@@ -33,21 +33,21 @@ story_is() {
 		}' "$UEVENTS" | xargs)" = "$2" ]
 }
 
-# table MIB: size of the device below the block export
+# table MIB: set the size of the device below the block export
 table() {
 	echo "0 $(($1 * 2048)) linear $disk 0" | dmsetup reload back || die "reload failed"
 	dmsetup suspend back || die "suspend failed"
 	dmsetup resume back || die "resume failed"
 }
 
-# resize EXPORT: says nothing
+# resize EXPORT: resize it; the tool must succeed without output
 resize() {
 	local text
 	text=$(rnbd export resize "$1" 2>&1) || die "resize of $1 failed: $text"
 	same "$text" '' "output of resize"
 }
 
-# unwilling TEXT COMMAND...: it fails with one line that has the text
+# unwilling TEXT COMMAND...: it must fail with one line that has TEXT
 unwilling() {
 	local want=$1 text
 	shift
@@ -69,7 +69,7 @@ mkfs.ext4 -q -F /dev/lab/disk0 || die "mkfs failed"
 mkdir -p /mnt/b /mnt/a
 mount /dev/lab/disk0 /mnt/b
 truncate -s 32M /mnt/b/file
-# a host attaches an export once
+# Three hosts, because a host can attach an export only once.
 export_disk block /dev/mapper/back 1 2 3
 export_disk file /mnt/b/file -- --write-cache back
 
@@ -134,7 +134,7 @@ resize block
 strike rnbd-target delay_submit 0
 wait $inside || die "the write within failed: $(cat "$OUT/inside")"
 wait $beyond && die "a write beyond the end was acknowledged"
-# as the target answers it, not as the disk would refuse it
+# The error must come from the target; a refusal by the client's disk would have another errno.
 grep -q 'Remote I/O error' "$OUT/beyond" || die "another error: $(cat "$OUT/beyond")"
 same "$(dd if="$disk" bs=4k skip=10000 count=1 iflag=direct status=none | md5sum)" "$before" \
 	"what lies beyond the end"

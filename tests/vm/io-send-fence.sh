@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
 # turns: 2
-# short: early release needs the send fence: with lost READ responses data is wrong without it, right with it
+# short: early release needs the send fence: if READ responses are lost, the data are wrong without the send fence and right with it
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 # A READ whose response is lost is executed again by the responder. Without
 # the send fence, another WRITE may have overwritten the extent by then.
 #
-# Only READs of one packet are disturbed. soft-RoCE of 6.12 cannot resume a READ
-# in its middle and kills the queue pair; see io-read-loss.sh. That would hide what
-# this test is about.
+# Only READs of one packet are disturbed. soft-RoCE of 6.12 cannot resume a READ in its middle
+# and kills the queue pair, see io-read-loss.sh; that would hide the effect of the send fence.
 
 set_host_id
 if [ "$NODE" = 1 ]; then
@@ -26,8 +25,8 @@ fi
 
 lab barrier exported
 
-# One in 16 READ responses of a single packet is lost on its arrival. (A packet
-# dropped on its way out would not be lost: soft-RoCE would know.)
+# Drop one in 16 single-packet READ responses on arrival. soft-RoCE would notice a packet that is
+# dropped at its sender.
 nft -f - <<-'EOF'
 	table ip rnbd_loss {
 		chain input {
@@ -37,8 +36,8 @@ nft -f - <<-'EOF'
 	}
 EOF
 
-# Each block tells its number, and the pool is so small that every extent is
-# used again at once.
+# fill: write blocks that contain their offset. The pool is so small that every extent is reused
+# at once.
 fill() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
 	    --iodepth=16 --size=2m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
@@ -51,14 +50,14 @@ try() {
 	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
 }
 
-# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches
+# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches, each 0 or 1
 phase() {
 	strike rnbd no_send_fence $(($2 * 1000000000))
 	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
 	echo "$1" >"/sys/block/$(basename "$dev")/rnbd/early_release"
 }
 
-# many frames: each is a chance to be too early
+# gather=64 makes many frames, and each may overwrite an extent too early.
 modprobe rnbd coalesce=0 gather=64
 phase 0 0
 fill

@@ -3,7 +3,7 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # turns: 2
 # adapter: only
-# short: the export shrinks with requests in flight: those beyond its end fail, the others are sent again
+# short: an export shrinks with requests in flight: requests beyond the new end fail, the others are sent again
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -18,13 +18,13 @@ if [ "$NODE" = 1 ]; then
 	export_disk disk0 /dev/mapper/back
 	lab barrier exported
 
-	# the first write waits in front of the storage, the second behind it
+	# The target holds the first write before it submits it; the second waits behind the first.
 	strike rnbd-target delay_submit 1 100000
 	barrier armed
 	wait_for 20 hit delay_submit
 	barrier sent
 	rnbd export disable disk0 &
-	# from now on the target refuses both
+	# The attachment is closed: the target now refuses both writes.
 	barrier closed
 	strike rnbd-target delay_submit 0
 	wait $! || die "disable failed"
@@ -34,7 +34,7 @@ if [ "$NODE" = 1 ]; then
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | tr -d '\0')" "" \
 		"what a write left that was refused"
 	rnbd export enable disk0 || die "enable failed"
-	# the session has stayed
+	# The session has stayed, so no request may have been dropped.
 	same "$(cat "$CFG/exports/disk0/stale_requests")" 0 "requests that were dropped without a reply"
 	barrier enabled
 
@@ -74,7 +74,7 @@ wait $inside || die "the write within failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
 need "$dev" lost -eq 0
-# each was answered "not executed", and sent again
+# The target has answered both as not executed, and the client has sent both again.
 need "$dev" replayed -eq 2
 dd if="$dev" of="$OUT/end" bs=4k skip=4095 count=1 iflag=direct status=none || die "the last block cannot be read"
 dd if="$dev" of=/dev/null bs=4k skip=4096 count=1 iflag=direct 2>"$OUT/end"

@@ -4,12 +4,12 @@
 # turns: 3
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: storage that is silent costs no connection; a request that the target has lost is sent again; the depth fits the storage
+# short: storage that does not answer costs no connection; a request that the target has lost is sent again; the queue depth fits the storage
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/storage.sh
 
-TIMEOUT=$((2 * ${LAB_SLOW:-1}))	# seconds, of 30 by default
+TIMEOUT=$((2 * ${LAB_SLOW:-1}))	# seconds; the default is 30
 SILENT=$((8 * TIMEOUT))
 P=/sys/module/rnbd/parameters
 
@@ -29,7 +29,7 @@ fall_silent() { dmsetup suspend --noflush --nolockfs back || die "suspend failed
 	dmsetup suspend --noflush --nolockfs back1 || die "suspend failed"; }
 speak() { dmsetup resume back || die "resume failed"
 	dmsetup resume back1 || die "resume failed"; }
-# put GENERATION: write a block
+# put GENERATION: write a block that begins with this number
 put() {
 	printf '%04d%4092s' "$1" '' |
 		dd of="$dev" bs=4k count=1 iflag=fullblock oflag=direct status=none
@@ -79,7 +79,7 @@ pid=$!
 wait_for $((10 * TIMEOUT)) grep -q reconnecting "/sys/block/${dev##*/}/rnbd/state"
 same "$(counter "$dev" reason)" "a request was not answered within io_limit" reason
 need "$dev" lost -eq 1
-# the target does not attach the export again while its storage has the write
+# The target refuses to attach the export again while its storage has the write.
 wait_for 20 counter_over "$dev" attempt 2
 kill -0 $pid || die "the write was given back"
 speak
@@ -136,7 +136,7 @@ truncate -s 16M /run/file || die "no file"
 export_disk small "$small"
 export_disk turning "$turning"
 export_disk file /run/file -- --cache pagecache
-# grants EXPORT QUEUES DEPTH
+# grants EXPORT QUEUES DEPTH: attach it; the target must grant these numbers of queues and depth
 grants() {
 	dev=$(attach "$1" --queues 2 --queue-depth 128 --keepalive 500) || exit 1
 	need "$dev" queues -eq "$2"

@@ -3,13 +3,13 @@
 # lab: --cpus 2 --mem 1024 --timeout 300
 # turns: 2
 # adapter: only
-# short: a client rewrites the pool while RAID 5 writes from it: parity stays right, and does not without the copy
+# short: a client rewrites its pool while RAID 5 writes from it: parity is right if the target copies the data, wrong if it does not
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 MD=/dev/md0 SYS=/sys/block/md0
 
-# member MIB: a disk that takes the data of a write DELAY ms after it was told to
+# member MIB: make a disk that reads the data of a write DELAY ms after its submission; print it
 member() {
 	local disk name
 
@@ -20,7 +20,7 @@ member() {
 	echo "/dev/mapper/$name"
 }
 
-# checked: all of the array is compared with its parity; the sectors that differ are in $mismatch
+# checked: compare the whole array with its parity; sets mismatch to the number of wrong sectors
 checked() {
 	wait_for 20 grep -qx idle $SYS/md/sync_action
 	echo check >$SYS/md/sync_action || die "no check"
@@ -28,8 +28,8 @@ checked() {
 	mismatch=$(<$SYS/md/mismatch_cnt)
 }
 
-# rewritten EXPORT TIMES: writes to the export while the client rewrites its pool; the
-# target does without the copy as often as TIMES says
+# rewritten EXPORT TIMES: write to the export while the client rewrites its pool. The target
+# leaves out TIMES copies; the parity must be right if TIMES is 0, and wrong otherwise.
 rewritten() {
 	local export=$1 times=$2 dev skipped strays
 
@@ -64,7 +64,7 @@ modprobe -a dm-delay raid456 || die "no RAID 5"
 DELAY=30
 members=("$(member 16)" "$(member 16)" "$(member 16)") || exit 1
 run mdadm --create $MD --run --level=5 --raid-devices=3 --chunk=64 --assume-clean --bitmap=none "${members[@]}"
-# by default it has copies of its own and needs nothing
+# By default RAID 5 makes its own copies and does not need stable pages.
 same "$(<$SYS/queue/stable_writes)" 0 stable_writes
 mkdir -p /mnt/md
 
@@ -75,7 +75,7 @@ same "$(<$SYS/queue/stable_writes)" 1 stable_writes
 checked
 same "$mismatch" 0 "mismatch_cnt at first"
 rewritten stable 0
-# the modelled adapter has no user-space verbs for rnbd-peer
+# The modelled adapter has no user-space verbs for rnbd-peer.
 if [ -z "${LAB_ADAPTER-}" ]; then
 	note "so many writes from the same memory that there is no room for all copies"
 	rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &

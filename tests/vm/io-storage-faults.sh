@@ -4,7 +4,7 @@
 # turns: 2
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: storage that hangs, fails, fills up or shrinks: the right error for that I/O, the session lives
+# short: if storage hangs, fails, fills up or shrinks, only the affected I/O fails, with the right errno, and the session stays live
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -28,9 +28,9 @@ if [ "$NODE" = 1 ]; then
 	dmsetup suspend --nolockfs --noflush back || die "suspend failed"
 	lab barrier suspended
 	lab barrier cut-off --timeout 60
-	# The client wants in again; its old write is still there.
+	# The client reconnects while the storage still has its old write.
 	wait_for 20 dmesg_has 'session 1: .*on port 1: '
-	sleep 3	# the storage hangs so long, and nothing may change
+	sleep 3	# the storage stays suspended, and the session must not change
 	[ "$(cat "$CFG/exports/disk0/sessions")" = 1 ] || die "sessions: $(cat "$CFG/exports/disk0/sessions")"
 	: >"$SHARED/resumed"
 	dmsetup resume back || die "resume failed"
@@ -69,7 +69,7 @@ wait_for 10 counter_over "$dev" rdma_write_bytes 4095
 strike rnbd kill_queue 1
 wait_for 10 grep -q reconnecting "$(sys)/state"
 lab barrier cut-off
-# BUSY, again and again, until the old write has ended
+# The target must answer BUSY until the old write has ended.
 wait_for 20 grep -q 'drains older requests' "$(sys)/last_error"
 wait_for 30 grep -q live "$(sys)/state"
 [ -e "$SHARED/resumed" ] || die "let in while the old write was in the storage"

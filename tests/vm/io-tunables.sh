@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: only mlx5 irdma bnxt_re ionic
 # turns: 2
-# short: verified I/O with each optimisation off, turned up, and alone; counters show that it was
+# short: verified I/O with each optimisation switched off or set to its extreme; counters prove that the setting took effect
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -12,7 +12,7 @@ target_start
 export_disk disk0 "$(null_disk 128)"
 modprobe rnbd
 
-# param MODULE NAME VALUE: the old one is restored by restore
+# param MODULE NAME VALUE: set a module parameter; restore resets all of them
 saved=()
 param() {
 	local file=/sys/module/$1/parameters/$2
@@ -29,14 +29,15 @@ restore() {
 	done
 }
 
-# job NAME FIO-OPTIONS...: one after the other, of one fio, which takes long to start
+# job NAME FIO-OPTION...: add a job to the next run of fio, which runs its jobs one after the
+# other. They share a run because fio is slow to start.
 job() {
 	jobs+=("--name=$1" --stonewall --filename="$dev" --direct=1 --ioengine=libaio --verify=crc32c-intel
 		--verify_fatal=1 --do_verify=1 --verify_backlog=0 --serialize_overlap=0 "${@:2}")
 }
 
-# with ATTACH-OPTIONS...: a disk, and data of all kinds written, read and compared; the
-# disk stays for a look at its counters
+# with ATTACH-OPTION...: attach a disk and verify several kinds of I/O; the disk stays attached
+# for checks of its counters
 with() {
 	dev=$(attach disk0 --queues 2 "$@") || exit 1
 	jobs=()
@@ -62,13 +63,14 @@ need "$dev" coalesced -gt 100
 need "$dev" frames_unsignaled -gt 100
 over
 
-# RDMA operations for 8 requests of a page each: of bnxt_re, one gathers 6 pages.
+# RDMA operations for 8 requests of one page each; on bnxt_re one operation gathers 6 pages.
 case ${LAB_ADAPTER-} in
 bnxt_re) rdma_ops=2 ;;
 *) rdma_ops=1 ;;
 esac
 
-# dispatches RW OPERATIONS: 100 of 8 requests, no data inside frames
+# dispatches RW COUNTER: 100 dispatches of 8 requests without inline data; checks how many frames
+# and RDMA operations (COUNTER) they take
 dispatches() {
 	local name frames replies ops guards requests
 	dev=$(attach disk0 --queues 2 --inline-read 0) || exit 1
@@ -87,10 +89,10 @@ dispatches() {
 		read -r _ requests && read -r _ frames && read -r _ replies &&
 			read -r _ ops && read -r _ guards
 	} </tmp/counted
-	# what soft-RoCE needs besides: see rnbdc_read_guard()
+	# Subtract the additional READs for soft-RoCE, see rnbdc_read_guard().
 	ops=$((ops - guards))
 	[ "$requests" -gt 700 ] || die "no 800 requests"
-	# a stray one or two: fio looks at the disk before it starts
+	# The allowance is for requests of fio itself, which reads from the disk before it starts.
 	[ "$frames" -le $((requests / 8 + 4)) ] || die "more than one frame for 8 requests"
 	[ "$replies" -le $((requests / 4 + 4)) ] || die "more than two reply frames for 8 requests"
 	[ "$ops" -le $((requests * rdma_ops / 8 + 4)) ] ||

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 300
 # turns: 3
-# short: two clients write disjoint halves of one export at once, each reads the other's half right; one may then only read
+# short: two clients write disjoint halves of one export concurrently, and each reads the other half right; then one host is limited to reads
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -29,7 +29,7 @@ fi
 lab barrier exported
 dev=$(attach disk0) || exit 1
 
-# half NODE RW: write or verify the half that belongs to a node
+# half NODE RW [FIO-OPTION...]: write or verify the half that belongs to a node
 half() {
 	fio --name=half --filename="$dev" --direct=1 --ioengine=libaio --bs=4k --iodepth=16 \
 	    --rw="$2" --offset=$((($1 - 2) * HALF))m --size=${HALF}m \
@@ -44,7 +44,7 @@ lab barrier written --timeout 200
 half $((5 - NODE)) randread
 half "$NODE" randread
 echo "the half of node $((5 - NODE)) reads right"
-# the check can fail: our own pattern is not what lies in the other half
+# Control: the check must not find this node's pattern in the other half.
 if half2=$(fio --name=half --filename="$dev" --direct=1 --bs=4k --rw=read \
 	   --offset=$(((3 - NODE) * HALF))m --size=64k --verify=pattern \
 	   --verify_pattern="%o\"node$NODE\"" --verify_fatal=1 --minimal 2>&1); then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 4 --mem 2048 --timeout 420
 # adapter: also
-# short: fio verify at 4 KiB to 4 MiB, depth 1 to 128, 1 to 4 jobs, on modelled adapters also 1 and 2 queues
+# short: verified I/O of 512 bytes to 4 MiB at depth 1 to 128 with 1 to 4 jobs, on modelled adapters also with 1 and 2 queues
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -11,7 +11,7 @@ target_start
 disk=$(null_disk 256) || exit 1
 export_disk disk0 "$disk"
 
-# kib N: so much, less on a debug kernel
+# kib N: print N KiB as a size for fio, an eighth of that on a debug kernel
 kib() { echo "$(($1 / (LAB_SLOW ? 8 : 1)))k"; }
 
 check() {
@@ -19,7 +19,7 @@ check() {
 	verify "$dev" "$@"
 }
 
-# On soft-RoCE what differs between adapters matters, not the number of queues.
+# On soft-RoCE one number of queues is enough; the modelled adapters run with all three.
 for queues in ${LAB_ADAPTER:+1 2} 4; do
 	dev=$(attach disk0 --queues "$queues") || exit 1
 	[ "$(counter "$dev" queues)" = "$queues" ] || die "$queues queues were not granted"
@@ -31,13 +31,13 @@ for queues in ${LAB_ADAPTER:+1 2} 4; do
 	check --rw=randwrite --bs=1m --iodepth=4 --size="$(kib 16384)"
 	check --rw=write --bs=4m --iodepth=1 --size="$(kib 32768)"
 	check --rw=randwrite --bs=4m --iodepth=16 --size="$(kib 65536)"
-	# eight at a time, so that a dispatch has several requests
+	# Submit eight at a time, so that a dispatch has several requests.
 	check --rw=randwrite --bs=4k --iodepth=32 --iodepth_batch_submit=8 \
 	    --iodepth_batch_complete_min=8 --size="$(kib 8192)"
 	check --rw=randwrite --bs=512 --iodepth=16 --size=256k
 	need "$dev" rdma_writes -gt 0
 	need "$dev" rdma_reads -gt 0
-	# an adapter with one entry per work request cannot gather
+	# An adapter with one scatter/gather entry per work request cannot coalesce.
 	[ "${LAB_ADAPTER-}" = minimal ] || need "$dev" coalesced -gt 0
 	need "$dev" pool_used -eq 0
 	[ "$(counter "$dev" entries_sent)" -gt "$(counter "$dev" frames_sent)" ] ||

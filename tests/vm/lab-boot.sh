@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 300 --boot-limit 60 --append lab.hang
-# short: a machine that hangs, or that a fault of QEMU ends, while its kernel boots is started again
+# short: the lab restarts a machine that hangs, or that a known fault of QEMU ends, while its kernel boots
 # beside: it waits for most of its time
 . ../lib/lab.sh
 
-# die_booting LINE-OF-QEMU LINE-OF-KERNEL: the logs look as if QEMU had failed during the boot
+# die_booting QEMU-LINE KERNEL-LINES: forge the logs of a fault of QEMU during the boot; power off
 die_booting() {
-	# The lab looks every two seconds: first it must see that the machine is up, then the report.
+	# The lab checks every 2 s. It must first see that the machine is up, then the report.
 	sleep 5
 	echo "Linux version" >/dev/kmsg
 	echo "$1" >"$OUT/qemu.log"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --cpus 4 --timeout 600
-# short: a kernel survives that its code is changed while four processors execute it
+# short: a kernel survives code patching while four processors execute the code
 . ../lib/lab.sh
 
-# Trace points are patched in and out of code that every processor runs. On QEMU 7.2 the
-# machine died of "Oops: int3" within seconds.
+# Switching trace points patches code that every processor runs. On QEMU 7.2 the machine died of
+# "Oops: int3" within seconds.
 cd /sys/kernel/tracing || { mount -t tracefs none /sys/kernel/tracing && cd /sys/kernel/tracing; } ||
 	die "no tracefs"
 echo 0 >tracing_on

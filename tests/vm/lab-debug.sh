@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --nodes 2 --timeout 120
 # kernel: debug
-# short: the debug kernel has what it is made for; soft-RoCE and siw links side by side
+# short: the debug kernel has all requested options and active checkers; soft-RoCE and siw links work side by side
 . ../lib/lab.sh
 config=/lib/modules/$(uname -r)/config
 
-# the fragments once more, of the kernel that runs; a later one may revise an earlier one
+# Compare the running kernel with the configuration fragments; a later fragment may override an
+# earlier one.
 fragments=(../../scripts/lab.d/kernel/debug.config)
 [ "$LAB_KERNEL" != heavy ] || fragments+=(../../scripts/lab.d/kernel/heavy.config)
 run awk '
@@ -22,14 +23,14 @@ run awk '
 		print n " lines of the configuration are as asked for"
 		exit bad || n < 100
 	}' "$config" "${fragments[@]}"
-# what must never be missing, whatever the fragments say
+# Options that must never be missing, whatever the fragments say
 for option in KASAN PROVE_LOCKING DEBUG_ATOMIC_SLEEP DEBUG_KMEMLEAK DEBUG_LIST UBSAN_BOUNDS \
 	FAILSLAB FAIL_PAGE_ALLOC FAULT_INJECTION_DEBUG_FS FAULT_INJECTION_STACKTRACE_FILTER; do
 	echo "CONFIG_$option=y"
 done >"$OUT/wanted"
 same "$(grep -cxFf "$OUT/wanted" "$config")" "$(wc -l <"$OUT/wanted")" "one of the checkers is missing"
 
-# the checkers are at work, not only compiled in
+# The checkers must be active, not only compiled in.
 same "$(awk '/debug_locks:/ { print $2 }' /proc/lockdep_stats)" 1 "lockdep has switched itself off"
 [ -w /sys/kernel/debug/kmemleak ] || die "no kmemleak"
 for dir in failslab fail_page_alloc fail_make_request; do

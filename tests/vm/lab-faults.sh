@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 120 --ignore-report .
 # kernel: debug
-# short: the debug kernel reports deliberate faults, in words that the lab looks for
+# short: the debug kernel reports deliberate faults in lines that the lab recognises as reports
 . ../lib/lab.sh
-# only for what it takes for a report
+# Sourced for REPORTS, the pattern of a kernel report
 # shellcheck source=scripts/lab.d/machines.sh
 . ../../scripts/lab.d/machines.sh
 
-# reported FAULT TEXT - commit it; the kernel must say TEXT in a line that counts as report
+# reported FAULT TEXT: commit the fault; a line that counts as a report must have TEXT
 reported() {
 	dmesg -C
 	run modprobe rnbd_faults fault="$1"
@@ -17,7 +17,8 @@ reported() {
 	grep -aE "$REPORTS" "$OUT/dmesg.$1" | grep -aF "$2" || die "$1: no report '$2'"
 }
 
-# Lockdep ends with its first report and with one of KASAN: what needs it comes first.
+# Lockdep switches itself off at its first report and at one of KASAN, so the faults that need it
+# come first.
 reported rcu 'suspicious RCU usage'
 reported lockdep 'possible circular locking dependency detected'
 reported sleep 'sleeping function called from invalid context'

@@ -3,22 +3,22 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
 # turns: 3
 # adapter: only
-# short: the generation checker on an attached disk: right when it is, each planted fault found by its name
+# short: the generation checker passes a correct disk, also after it was killed, and reports each planted fault with its kind
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# One machine is target and client, so a fault can be planted behind the
-# client's back, too: on the disk of the target.
+# One machine is target and client, so a fault can also be planted directly on the disk of the
+# target.
 set_host_id
 target_start
 backend=$(null_disk 8) || exit 1
 export_disk disk0 "$backend"
 dev=$(attach disk0) || exit 1
-# on the share of the host, as other tests keep it, and in memory
+# One journal on the share of the host, as in other tests, and one in memory
 journal=$OUT/journal
 fast=/dev/shm/journal
 
-# wrong KIND BLOCK - verify finds just that
+# wrong KIND BLOCK: verify must find this fault and no other
 wrong() {
 	gencheck verify --journal "$fast" "$dev" >"$OUT/verify"
 	same $? 3 "exit code of verify with a fault planted"
@@ -41,13 +41,13 @@ gencheck run --journal "$OUT/mapped" --journal-io mmap --new --fill any --ops 10
 run gencheck run --journal "$OUT/mapped" --new --fill any --ops 300 "$dev"
 run gencheck verify --journal "$OUT/mapped" "$dev"
 
-# written_over JOURNAL N
+# written_over JOURNAL N: succeed if the journal has more than N writes
 written_over() { [ "$(gencheck show --journal "$1" | sed 's/.* writes=\([0-9]*\).*/\1/')" -gt "$2" ]; }
 
 for place in "$fast" "$journal"; do
 	note "killed in the middle, journal $place"
 	for _ in 1 2; do
-		# what is waited for below is of this run, not of the one before
+		# Remove the old journal, so that the wait below counts writes of this run only.
 		rm -f "$place"
 		gencheck run --journal "$place" --new --fill any --threads 8 \
 			--time 100 "$dev" &

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 90
 # kernel: debug
-# short: memory that a module lost fails the run, also if the module is gone
+# short: memory that a module has leaked fails the run, also if the module is unloaded
 # expect: report leaked by our modules
 . ../lib/lab.sh
 run modprobe rnbd_faults fault=leak

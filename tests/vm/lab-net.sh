@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --nodes 2 --timeout 120
-# short: two machines: ping, RDMA, barriers, cut, join, pause, resume, kill, start
+# short: ping, RDMA, barriers, cut, join, pause, resume, kill and start work between two machines
 . ../lib/lab.sh
 peer=10.9.0.$((3 - NODE))
 answers() { ping -c 1 -W 1 "$peer"; }
@@ -36,12 +36,12 @@ else
 fi
 barrier rdma
 
-# a word for the other node
+# Leave a value for the other node.
 tell "from-$NODE" "hello from n$NODE"
 barrier told
 same "$(told "from-$((3 - NODE))")" "hello from n$((3 - NODE))"
 
-# the same name twice, and one that fails because nobody else comes
+# A barrier name can be reused; a barrier that the other node does not reach must fail.
 barrier again
 barrier again
 if [ "$NODE" = 1 ]; then

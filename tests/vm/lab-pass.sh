@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --disk 64M --timeout 60
-# short: the lab runs a script, shows its output, has its disk and its rxe link
+# short: the lab runs a script on a machine with the requested disk, an rxe link and a clock as fast as the host's
 . ../lib/lab.sh
 same "$NODE/$NODES" 1/1
 same "$(hostname)" n1
@@ -12,7 +12,8 @@ ibv_devinfo -d rxe0 | grep -q 'active_mtu:.*4096' || die "RoCE MTU is not 4096"
 note "an argument more: ${1-none}"
 date >"$OUT/left-behind"
 
-# This machine's clock runs as fast as that of its host, which stamps files.
+# stamp NAME: touch a file on the share; sets host to the time stamp, which the host makes, and own
+# to the time of this machine
 stamp() {
 	touch "$OUT/$1" || die "no file on the share"
 	own=${EPOCHREALTIME/[.,]/}

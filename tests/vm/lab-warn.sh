@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 60
-# short: a kernel that warns fails the run though the script passes
+# short: a kernel warning fails the run although the script passes
 # expect: report
 echo "<4>WARNING: CPU: 0 PID: 1 at nowhere.c:1 on purpose" >/dev/kmsg
 echo "the script itself passes"

@@ -4,24 +4,24 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost connection makes a gap in a latency that is measured
-# short: io.cost or io.latency holds back the requests of one host: p99 of another host with one request in flight stays
+# short: while io.cost or io.latency throttles one host, the p99 latency of another host with one request in flight stays low
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R13. io.cost and io.latency let the task sleep that submits a bio. If that task served
-# other hosts as well, each of their requests could wait as long as one of the host
-# that is held back: 1 s / COST_IOPS. The hosts are one machine with
-# several ids, and have the same export. The kernel of Debian has no io.latency, the debug
+# Rule R13. io.cost and io.latency make the task sleep that submits a bio. If that task served
+# other hosts as well, each of their requests could wait as long as one of the throttled host:
+# 1 s / COST_IOPS. One machine with several host ids plays the hosts, which attach the same
+# export. The kernel of Debian has no io.latency, the debug
 # kernel has both.
 CG=/sys/fs/cgroup
 SLICE=$CG/rnbd.slice
 STORAGE_NS=$((2000000 * ${LAB_SLOW:-1}))
-COST_IOPS=$((10 / ${LAB_SLOW:-1}))	# what io.cost lets host 1 have
+COST_IOPS=$((10 / ${LAB_SLOW:-1}))	# requests per second that io.cost allows host 1
 [ $COST_IOPS -gt 0 ] || COST_IOPS=1
-FACTOR=4	# p99 of host 2 beside host 1, against alone
+FACTOR=4	# limit for p99 of host 2 beside host 1, relative to p99 alone
 SECONDS_OF_LOAD=8
-# ms: below this the machine is busy, and nobody waits for a cgroup
+# ms; a p99 below this is due to a busy machine, not to a wait for a cgroup
 NOISE=$((20 * ${LAB_SLOW:-1}))
 
 cgroup() { echo "$2" >"$1" || die "$1: $2"; }
@@ -52,7 +52,7 @@ for ((i = 1; i <= 3; i++)); do
 	verify "${devs[i]}" --rw=randwrite --bs=4k --iodepth=16 --size=1m
 done
 
-# p99: of reads of host 2, one at a time, in us, in $p99
+# measure: set p99 to the p99 latency of reads of host 2, one at a time, in us
 measure() {
 	fio --name=p99 --filename="${devs[2]}" --direct=1 --ioengine=libaio --rw=randread --bs=4k \
 	    --iodepth=1 --size=32m --ramp_time=1 --time_based --runtime=$SECONDS_OF_LOAD \
@@ -62,7 +62,7 @@ measure() {
 	p99=$(jq '.jobs[0].read.clat_ns.percentile["99.000000"] / 1000 | floor' "$OUT/p99.json")
 	[ "${p99:-0}" -gt 0 ] || die "no p99"
 }
-# stays WHAT: p99 of host 2 is at most FACTOR times that alone
+# stays WHAT: p99 of host 2 must be at most FACTOR times its p99 alone, or at most NOISE ms
 stays() {
 	local most=$((alone * FACTOR))
 
@@ -71,7 +71,7 @@ stays() {
 	note "$1: p99 of host 2 is $p99 us, alone $alone us; at most $most"
 	[ "$p99" -le $most ] || die "$1: p99 of host 2 is $p99 us, alone $alone us"
 }
-# rate DEV: requests per second over 3 s
+# rate DEV: print the requests per second over 3 s
 rate() {
 	local from
 
@@ -79,7 +79,7 @@ rate() {
 	sleep 3
 	echo $((($(completed "$1") - from) / 3))
 }
-# below IOPS: host 1 has at most that; for wait_for
+# below IOPS: succeed if host 1 has at most IOPS requests per second; for wait_for
 below() { [ "$(rate "${devs[1]}")" -le "$1" ]; }
 
 note "alone, and beside a host that nothing holds back"
@@ -95,7 +95,7 @@ note "p99 of host 2: $alone us alone, $p99 us beside $free requests per second o
 if has_cost; then
 	note "io.cost holds host 1 back"
 	run rnbd host cgroup "$(host_id 1)" rnbd.slice/rnbd-held.slice
-	# The model of the device, with a rate that never adapts: all costs are those of a request.
+	# A cost model with a fixed rate: each request costs the same, and bytes hardly count.
 	cgroup $CG/io.cost.model "$MAJMIN ctrl=user model=linear rbps=1073741824 rseqiops=$COST_IOPS rrandiops=$COST_IOPS wbps=1073741824 wseqiops=$COST_IOPS wrandiops=$COST_IOPS"
 	cgroup $CG/io.cost.qos "$MAJMIN enable=1 ctrl=user rpct=0 rlat=1000000 wpct=0 wlat=1000000 min=100.00 max=100.00"
 	wait_for 30 below $((COST_IOPS * 4))
@@ -113,7 +113,7 @@ if has_latency; then
 	note "io.latency holds host 1 back, for the sake of host 3"
 	run rnbd host cgroup "$(host_id 1)" rnbd.slice/rnbd-held.slice
 	run rnbd host cgroup "$(host_id 3)" rnbd.slice/rnbd-guarded.slice
-	# no request is so fast
+	# No request is as fast as this target, so io.latency throttles the other cgroup.
 	cgroup $SLICE/rnbd-guarded.slice/io.latency "$MAJMIN target=1"
 	steadily three "${devs[3]}" --rw=randread --bs=4k --iodepth=4 --size=32m
 	wait_for 60 below $((free / 2))

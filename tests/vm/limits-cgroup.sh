@@ -4,7 +4,7 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost connection makes a gap in a rate that is measured
-# short: io.max of the cgroup of a host is not exceeded by 3 % and io.stat counts; another host is not limited; without the cgroup its ancestor applies
+# short: a host exceeds the io.max of its cgroup by at most 3 %, and io.stat counts its I/O; another host is not limited; a removed cgroup's ancestor applies
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -15,7 +15,7 @@ SLICE=$CG/rnbd.slice
 LEAF=$SLICE/rnbd-a.slice
 MIB=$((1 << 20))
 LIMIT=$((2 * MIB))		# of the cgroup, bytes per second
-ABOVE=$((3 * MIB))		# of its ancestor
+ABOVE=$((3 * MIB))		# of its ancestor, bytes per second
 SECONDS_OF_RATE=10
 
 cgroup() { echo "$2" >"$1" || die "$1: $2"; }
@@ -44,7 +44,7 @@ wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
 one=$(attach disk0 --queues 2) || exit 1
 two=$(attach disk0 --queues 2 --host-id "$(host_id 2)" --new-session) || exit 1
 
-# load DEV DEPTH RW: until it is ended
+# load DEV DEPTH RW: start a load that runs until end_loads
 load() {
 	fio --name=load --filename="$1" --ioengine=libaio --direct=1 --rw="$3" --bs=16k \
 		--iodepth="$2" --size=32m --time_based --runtime=600 --minimal >"$OUT/${1##*/}.fio" 2>&1 &
@@ -58,31 +58,32 @@ end_loads() {
 }
 loads=()
 
-# bytes DEV: read and written, as the client counts them when they are done
+# bytes DEV: print the bytes read and written; the client counts them at completion
 bytes() {
 	local f
 	read -ra f <"/sys/block/${1##*/}/stat" && echo $(((f[2] + f[6]) * 512))
 }
-# charged FILE: bytes read and written according to an io.stat
+# charged FILE: print the bytes read and written according to an io.stat file
 charged() {
 	sed -n "s/^$MAJMIN .*rbytes=\\([0-9]*\\) wbytes=\\([0-9]*\\) .*/\\1 \\2/p" "$1" |
 		awk '{ n += $1 + $2 } END { print n + 0 }'
 }
-# rate DEV: bytes per second over 10 s
+# rate DEV: print the bytes per second over 10 s
 rate() {
 	local from since
 	from=$(bytes "$1") since=${EPOCHREALTIME/[.,]/}
 	sleep $SECONDS_OF_RATE
 	echo $((($(bytes "$1") - from) * 1000000 / (${EPOCHREALTIME/[.,]/} - since)))
 }
-# near VALUE LIMIT WHAT: at most 3 % more. A busy machine may serve less: the benchmark
-# "fairness cgroup", which counts instructions, demands 3 % both ways.
+# near VALUE LIMIT WHAT: VALUE must be at most 3 % above LIMIT, and at most 20 % below, because a
+# busy machine may serve less. The benchmark "fairness cgroup", which counts instructions,
+# requires 3 % both ways.
 near() {
 	local permille=$((($1 - $2) * 1000 / $2))
 	note "$3: $1 bytes/s, limit $2: $permille per mille"
 	if [ $permille -gt 30 ] || [ $permille -lt -200 ]; then die "$3: $1 instead of $2"; fi
 }
-# free VALUE WHAT [LEAST]: beyond LEAST, by default the largest limit and a quarter
+# free VALUE WHAT [LEAST]: VALUE must be at least LEAST, by default 1.25 times the largest limit
 free() {
 	note "$2: $1 bytes/s"
 	[ "$1" -ge $((${3:-$((ABOVE * 5 / 4))} / ${LAB_SLOW:-1})) ] || die "$2: $1, as if it were limited"
@@ -98,7 +99,7 @@ note "a cgroup while disks are attached and busy"
 run rnbd host cgroup "$ME" rnbd.slice/rnbd-a.slice
 same "$(effective)" /rnbd.slice/rnbd-a.slice "the cgroup that applies"
 same "$(rnbd host cgroup "$ME")" /rnbd.slice/rnbd-a.slice "the cgroup"
-# what was in flight passes
+# Let the requests in flight pass; they are not limited.
 sleep 2
 before=$(charged $LEAF/io.stat)
 begun=$(bytes "$one")
@@ -124,8 +125,8 @@ load "$one" 512 randread
 wait_for 20 waits
 load "$two" 1 randread
 sleep 2
-# If requests of host 1 took its place, it would have half of LIMIT. How fast one request at a
-# time is depends on the machine.
+# If requests of host 1 took the place of host 2 in the window, host 2 would have half of LIMIT.
+# The required rate is relative to that of host 2 alone, which depends on the machine.
 free "$(rate "$two")" "host 2, one request at a time, beside 512" $((alone * 2 / 3))
 near "$(rate "$one")" $LIMIT "reads of host 1, 512 at a time"
 end_loads

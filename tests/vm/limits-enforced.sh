@@ -4,7 +4,7 @@
 # turns: 2
 # adapter: only
 # without: event, because a lost message of the connection manager delays an attach by seconds
-# short: every limit of the target refuses what is beyond it, says so and counts it; a flood of connections keeps no client out
+# short: each limit of the target refuses what exceeds it, reports it and counts it; a flood of connections keeps no well-behaved client out
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -16,11 +16,11 @@ count() { cat "$T/$1"; }
 over() { [ "$(count "$1")" -gt "$2" ]; }
 gone() { [ -z "$(ls $T/sessions)" ]; }
 param() { echo "$2" >"$P/$1" || die "parameter $1"; }
-# a flood has this host's id, and as many connections at a time as it is told
+# A flood has the id of this host; its number of concurrent connections is the next argument.
 flood=(rnbd-peer client --host 1 --flood)
 host() { echo "$2" >"$CFG/hosts/$ME/$1" || die "host's $1"; }
 
-# hit COUNTER COMMAND...: counted at least once while it runs, and nothing before
+# hit COUNTER COMMAND...: run the command, which must raise the counter
 hit() {
 	local before
 	before=$(count "$1")
@@ -29,9 +29,9 @@ hit() {
 	echo "  $1: $before -> $(count "$1")"
 }
 
-# Both make a session, which is what is limited, whatever disks there are.
+# denied and granted make a new session for each attach, because the limits apply to sessions.
 
-# denied PATTERN OPTION...: an attach fails with one line that says so
+# denied PATTERN OPTION...: an attach must fail with one line that has PATTERN
 denied() {
 	local text
 	if text=$(rnbd attach "$ADDR" disk0 --new-session --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
@@ -40,7 +40,7 @@ denied() {
 	grep -q "$1" <<<"$text" || die "unclear: $text"
 }
 
-# granted NAME VALUE OPTION...: an attach of $granted_of is given this, and then detached
+# granted NAME VALUE OPTION...: attach $granted_of; the counter NAME must be VALUE; detach
 granted() {
 	local dev
 	dev=$(attach "${granted_of-disk0}" --new-session "${@:3}") || exit 1
@@ -51,7 +51,7 @@ granted() {
 set_host_id
 target_start
 export_disk disk0 "$(null_disk 64)"
-# for the rogue of rnbd-peer
+# For rnbd-peer with --rogue
 export_disk fixed "$(null_disk 64)" 1 2 -- --read-only
 small=(--queues 1 --pool 1M)
 
@@ -63,7 +63,7 @@ before=$(count limits/logins)
 attach disk0 "${small[@]}" >"$OUT/again" &
 again=$!
 wait_for 30 over limits/logins "$before"
-# what was taken at a rate of one a minute does not keep it out at another one
+# The login at one per minute must not delay the next login after the rate was raised.
 param login_rate 600
 wait $again || die "not attached"
 param login_burst 1024
@@ -72,7 +72,7 @@ detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
 note "a refused connection request costs no session"
-# serial: that of a new session, which is one higher than that of the session allocated before
+# serial: print the serial number of a new session, one higher than that of the session before
 serial() {
 	local dev
 	dev=$(attach disk0 --new-session "${small[@]}") || exit 1
@@ -124,7 +124,8 @@ param keepalive_min_ms 2000
 hit limits/keepalive granted keepalive_ms 2000 "${small[@]}" --keepalive 500
 param keepalive_min_ms 250
 
-# A queue begins with nine slots, two of these queues have more than seven eighths of a MiB.
+# A queue begins with nine slots of 64 KiB. One host may have seven eighths of the limit of 1 MiB,
+# which two such queues exceed.
 large=("${small[@]}" --slot-size 65536)
 param queue_limit_mb 1
 held=$(attach disk0 --new-session "${large[@]}") || exit 1
@@ -158,7 +159,8 @@ hit limits/pool denied pool "${fixed[@]}"
 param pool_limit_mb 0
 host max_pool_bytes 0
 granted pool_units 1024 "${fixed[@]}"
-# Limits cut the floor of a pool that may grow to a multiple of 256 KiB, or to what is left if that is less.
+# For a pool that can grow, a limit reduces the floor to a multiple of 256 KiB, or to the
+# remaining bytes of the limit if these are fewer than 256 KiB.
 host max_pool_bytes $(((1 << 20) + 65536))
 granted pool_floor_units 16 --queues 1 --max-io 64K
 host max_pool_bytes $(((1 << 20) + 393216))
@@ -168,7 +170,8 @@ granted pool_floor_units 256 --queues 1
 detach "$first"
 
 note "what is being closed is waited for: nobody is refused, or given less, for that"
-# after_close: another export while a session of the first one takes its time to end
+# after_close: attach another export while a session of the first one is slow to close; the target
+# must wait for it instead of refusing the attach
 after_close() {
 	local dev attach before start try
 
@@ -190,7 +193,7 @@ after_close() {
 			detach "$dev"
 			return
 		fi
-		# The target waits for 10 s; a slow machine may need longer to come to this point.
+		# The target waits at most 10 s. Retry if a slow machine needed longer than that.
 		[ $((EPOCHSECONDS - start)) -ge 10 ] || die "not attached"
 		note "attempt $try took $((EPOCHSECONDS - start)) s"
 		refused=$(count refused/limit)
@@ -243,7 +246,7 @@ note "a connection that does not log in, one that sends frames instead, and one 
 param login_timeout_ms 300
 hit limits/login_time "${flood[@]}" 1 --seconds 2
 param login_timeout_ms 10000
-# fewer than the frames for which such a peer has slots and credits
+# The limit is below the number of frames for which such a peer has slots and credits.
 param login_frames 8
 hit violations/rate "${flood[@]}" 1 --frames 40 --seconds 30
 dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || die "not in the log"
@@ -256,7 +259,7 @@ note "a rogue that logs in, breaks a rule, and comes again at once"
 param login_burst 2
 param login_rate 6
 secs=$((8 * ${LAB_SLOW:-1}))
-# rogue: how many logins it gets in so many seconds, in $logins
+# rogue: run the rogue for $secs seconds; sets logins to the number of logins it was granted
 rogue() {
 	rnbd-peer client --rogue logins --seconds $secs >"$OUT/rogue" || die "rogue: $(cat "$OUT/rogue")"
 	cat "$OUT/rogue"
@@ -299,8 +302,8 @@ while [ ! -e "$OUT/quiet" ]; do
 done &
 worker=$!
 rogue_has_sessions() { [ "$(rnbd session list --target --json | jq length)" -ge 4 ]; }
-# attaches RATE: the limit per minute; $attached, $limited and $detached are what the rogue did,
-# while this host attaches and detaches beside it
+# attaches RATE: run the rogue with this limit per minute, while this host attaches and detaches
+# beside it; sets attached, limited and detached to the counts of the rogue
 attaches() {
 	local pid began took=0 ms
 	param attach_rate "$1"
@@ -320,7 +323,7 @@ attaches() {
 	attached=$(sed -n 's/.* attaches \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	limited=$(sed -n 's/.* limited \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	detached=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/attaches")
-	# some may be attached in the end
+	# Eight disks may still be attached at the end.
 	need_counter "$detached" -ge $((attached - 8)) "requests to detach that were answered"
 }
 param attach_burst 16
@@ -343,7 +346,7 @@ wait_for 60 gone
 
 note "half-open connections of one host"
 sessions() { find $T/sessions -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
-# flooded COUNTER TIMES OPTION...: a flood goes on until it is counted so often
+# flooded COUNTER TIMES OPTION...: start a flood and wait until it has raised COUNTER by TIMES
 flooded() {
 	local before
 	before=$(count "$1")
@@ -367,16 +370,16 @@ flood_ends
 
 ip addr add 10.9.0.101/24 dev eth0 || die "address"
 param half_open_host_max 32
-# A debug kernel does not get as many in the time of the test.
+# A debug kernel is too slow to get so many connections in the time of the test.
 if [ -z "${LAB_SLOW-}" ]; then
 	note "connections of one host that are ended, but do not go"
 	param login_timeout_ms 300
-	# more than the flood has, so that only those that do not go are counted
+	# More than the flood holds, so that only the connections that linger reach the limit
 	param half_open_host_max 128
 	strike rnbd-target delay_linger 10000 1000000
 	flood_of=100 flooded limits/half_open_host 20 --sources 10.9.0.101
 	param login_timeout_ms 10000
-	# those from an address from which the host has logged in are let in
+	# Connections from an address from which the host has logged in must still be accepted.
 	granted queues 1 "${small[@]}"
 	lingering=$(sessions)
 	strike rnbd-target delay_linger 0
@@ -386,14 +389,15 @@ if [ -z "${LAB_SLOW-}" ]; then
 	flood_ends
 fi
 param half_open_grace_ms $((2000 * ${LAB_SLOW:-1}))
-# Nor in that of a login.
+# A debug kernel also needs longer for a login.
 param login_timeout_ms $((10000 * ${LAB_SLOW:-1}))
 half_open_max=$((128 / (LAB_SLOW ? 8 : 1)))
 param half_open_max $half_open_max
-# All connections are of one host, whose limit has to be the lower one to be reached.
+# All connections are from one host. Its limit is reached only if it is the lower one.
 param half_open_host_max $((32 / (LAB_SLOW ? 4 : 1)))
 
-# What goes wrong on a machine that is busy with the flood is tried once more.
+# lawful: attach a disk; for wait_for, because an attach may fail while the flood keeps the
+# machine busy
 lawful() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
 
 note "a flood from many addresses, and from that of a lawful client"
@@ -417,7 +421,8 @@ for i in 1 2; do
 	now=$(sessions)
 	[ "$now" -le "$most" ] || most=$now
 done
-# of both classes; as many again in teardown, 256 each that the connection manager holds, and ours
+# Two classes of half-open connections with 32 each, as many again in teardown, 256 of each class
+# in the connection manager, and two sessions of this host
 need_counter "$most" -le $((4 * 32 + 2 * 256 + 2)) "sessions at most"
 kill $pid
 wait $pid

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # turns: 2
-# short: a flood from many made-up addresses, in the names of many hosts, keeps no client from its first login and its reconnects
+# short: a flood of half-open connections from forged addresses, under the ids of many hosts, prevents neither a first login nor a reconnect
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -19,15 +19,16 @@ set_host_id
 target_start
 # shellcheck disable=SC2086 # a list
 export_disk disk0 "$(null_disk 64)" $HOSTS
-# nothing of the flood goes by itself while the test runs
+# While the test runs, no connection of the flood ends by age or by a login time-out.
 param half_open_grace_ms 60000
 param login_timeout_ms 600000
-# scaled NUMBER: as much smaller as the flood of a slow machine, 8 at least
+# scaled NUMBER: NUMBER divided by LAB_SLOW, as the flood is, but at least 8
 scaled() { echo $(($1 / ${LAB_SLOW:-1} > 8 ? $1 / ${LAB_SLOW:-1} : 8)); }
 param half_open_max "$(scaled 128)"
 param half_open_host_max "$(scaled 32)"
 
-# Our own address is not among them: to the target those of the flood are made up.
+# The flood does not use the address of the client under test, so the target has never seen a
+# host log in from these addresses.
 sources=
 for i in $(seq 20 200); do
 	ip addr add "10.9.0.$i/24" dev eth0 || die "address"
@@ -39,20 +40,20 @@ for host in $HOSTS; do
 		--seconds 600 >"$OUT/flood$host" 2>&1 &
 	pids+=($!)
 done
-# the limit for all is used up, by connections that no grace ends
+# Half-open connections reach the limit for all hosts, and none is old enough to be evicted by age.
 wait_for 60 over half_open $((20 / ${LAB_SLOW:-1}))
 
-# resent: how many messages the connection manager has sent again
+# resent: print how many messages the connection manager has retransmitted
 resent() { awk '{ n += $1 } END { print n }' /sys/class/infiniband/rxe0/ports/1/cm_tx_retries/*; }
 
-# lawful OPTION...: log in for the first time, and lose the connection
+# lawful OPTION...: log in as a well-behaved client, lose the connection, and reconnect
 lawful() {
 	local began before lost tries
 	before=$(count half_open)
 	began=${EPOCHREALTIME/[.,]/}
 	modprobe rnbd || die "modprobe rnbd failed"
-	# A machine that is too slow for the flood drops messages of the connection manager.
-	# Then, and only then, may an attempt fail.
+	# A machine that is too slow for the flood drops messages of the connection manager. An
+	# attempt may fail only if such messages were retransmitted.
 	for ((tries = $((4 + ${LAB_SLOW:-1})); ; tries--)); do
 		lost=$(resent)
 		dev=$(rnbd attach "$ADDR" disk0 --queues 1 --pool 1M "$@") && break
@@ -63,7 +64,7 @@ lawful() {
 	done
 	note "first login after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
 	works "$dev"
-	# nothing was let go, and the flood goes on
+	# The flood continues: there are more half-open connections than before the login.
 	wait_for 30 over half_open "$before"
 	began=${EPOCHREALTIME/[.,]/}
 	strike rnbd kill_queue 1
@@ -80,7 +81,8 @@ rnbd secret generate "$OUT/secret" || die "secret"
 rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
 lawful --secret-file "$OUT/secret"
 
-# two classes, each once more in teardown, and what the connection manager holds
+# Two classes of at most 128 half-open connections, as many again in teardown, and 4096 sessions of
+# which only the connection id is left
 need_counter "$(sessions)" -le $((4 * 128 + 4096)) "sessions at most"
 kill "${pids[@]}"
 wait "${pids[@]}"

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # turns: 3
 # adapter: only
-# short: verified I/O with a pool so small that it stops the queues, and with the smallest ring
+# short: I/O with checksums is correct if the pool is so small that hardware queues stop, and with the smallest ring
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

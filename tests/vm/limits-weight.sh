@@ -4,14 +4,14 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost connection makes a gap in a rate that is measured
-# short: two hosts with the weights 100 and 300 share slow storage 1 to 3; with equal weights 1 to 1; a host alone has all of it
+# short: hosts with weights 100 and 300 share slow storage 1 to 3, with equal weights 1 to 1; a host that is alone gets all of it
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R14. The storage works on AT_ONCE requests, each takes much longer than the processor
-# needs for it, and the window of the export holds no more. So the order in which the target
-# hands requests to the storage decides. Host 2 is the same machine with another id.
+# Rule R14. The storage executes AT_ONCE requests concurrently, and the window of the export admits
+# no more. A request takes much longer in the storage than on the processor, so the order in which
+# the target submits requests decides the rates. Host 2 is the same machine with another host id.
 AT_ONCE=4
 STORAGE_NS=$((20000000 * ${LAB_SLOW:-1}))
 SECONDS_OF_RATE=12
@@ -19,7 +19,7 @@ TOLERANCE=20	# per cent
 
 set_host_id
 target_start
-# Hosts may have more in flight than the storage works on.
+# Let hosts have more requests in flight than the storage executes concurrently.
 param rnbd_target storage_inflight 1024
 disk=$(null_disk 64 irqmode=2 completion_nsec=$STORAGE_NS submit_queues=1 hw_queue_depth=$AT_ONCE) || exit 1
 export_disk disk0 "$disk" 1 2
@@ -36,18 +36,18 @@ end_both() {
 	steadily_end one
 	steadily_end two
 }
-# bytes DEV: read and written
+# bytes DEV: print the bytes read and written since the disk was attached
 bytes() {
 	local f
 	read -ra f <"/sys/block/${1##*/}/stat" && echo $(((f[2] + f[6]) * 512))
 }
-# measure: what both have moved in some seconds in $a and $b
+# measure: set $a and $b to the bytes that hosts 1 and 2 transfer in SECONDS_OF_RATE
 measure() {
 	a=$(bytes "$one") b=$(bytes "$two")
 	sleep $SECONDS_OF_RATE
 	a=$(($(bytes "$one") - a)) b=$(($(bytes "$two") - b))
 }
-# shares WEIGHT: of host 1 as per cent of that of host 2
+# shares PERCENT: host 2 got PERCENT of the bytes of host 1, within TOLERANCE
 shares() {
 	local percent
 
@@ -71,7 +71,7 @@ all=$((a + b))
 note "weights 100 and 300, while both are busy"
 run rnbd host weight "$(host_id 1)" 100
 run rnbd host weight "$(host_id 2)" 300
-# requests in flight pass
+# Requests submitted with the old weights complete.
 sleep 1
 measure
 shares 300

@@ -4,16 +4,17 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
-# short: a host whose memory hung storage has taken reconnects, with its floor and its other disks
+# short: a host whose pool memory is held by hung storage reconnects with its floor, and its other disks work
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R1 and R8. Both disks share a session. The storage of the first one hangs and keeps
-# almost all memory that the host may have. Then the session loses its connection.
+# Rules R1 and R8. Two disks share a session. The storage of the first disk is suspended while its
+# requests use most of the pool memory that the host may have. Then kill_queue ends the
+# connection, and the session must reconnect while the storage still hangs.
 MIB=$((1 << 20))
 FLOOR=256
-UNITS=2048	# that the host may have
+UNITS=2048	# units of 4 KiB in LIMIT
 LIMIT=$((8 * MIB))
 
 set_host_id
@@ -37,17 +38,17 @@ works "$disk0"
 
 live() { counter_is "$disk0" state live; }
 writing() { [ "$(awk '{ print $2 }' "/sys/block/${hung##*/}/inflight")" -gt 0 ]; }
-# hang: the storage has requests that name most of what the host may have
+# hang: suspend the storage and wait until its requests name most of the memory of the host
 hang() {
 	dmsetup suspend --noflush --nolockfs back || die "suspend"
 	steadily hung "$hung" --rw=randwrite --bs=128k --iodepth=128
 	wait_for 10 writing
-	# The pool grows to 15/16 of what the host may have, an eighth is kept for the other disk, and
-	# a ninth of the rest.
+	# The pool grows to 15/16 of the limit of the host. The client reserves an eighth of it for
+	# the other disk, and lets one disk use eight ninths of the rest.
 	wait_for 60 counter_over "$hung" pool_used $((UNITS * 2 / 3))
 	note "the storage has $(counter "$hung" pool_used) of $(counter "$hung" pool_units) units"
 }
-# lose: the session loses its connection and reconnects while the storage hangs
+# lose: end the connection and wait until the session is live again; the storage still hangs
 lose() {
 	lost=$(counter "$disk0" lost)
 	began=$(now_ms)

@@ -4,14 +4,14 @@
 # adapter: only
 # turns: 3
 # without: event, because it makes other sessions reconnect
-# short: place and floor of a session that reconnects are kept for it; without claims another host takes them
+# short: a session that reconnects keeps its place and its floor by a claim; without claims another host can take both
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R8. The floors of two hosts leave no memory for pools. Then the first one loses its
-# connection and is put off, because its host has logged in too often, while another host
-# attaches.
+# Rule R8. The floors of two hosts use all memory for pools. Then the session of the first host
+# loses its connection (kill_queue), and the rate limit of its logins delays the reconnect, while
+# another host tries to attach.
 MIB=$((1 << 20))
 
 set_host_id
@@ -27,19 +27,19 @@ export_disk third "$disk" 3 4
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
-# Only the first session has short keep-alives, so that the fault point meets its queue.
+# kill_queue acts at the next keep-alive of any session: only the first one has short keep-alives.
 second=$(attach second --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 2)") || exit 1
 common=(--queues 1 --pool 4M)
 first=$(attach first "${common[@]}" --keepalive 500) || exit 1
 same "$(pools_charged)" $((8 * MIB)) "bytes that are charged"
 checker first 1 "$first" --threads 4 --io 1-64
 
-# Live sessions of the target, and no other
+# only_live NUMBER: the target has NUMBER sessions, and all are live; for wait_for
 only_live() {
 	[ "$(find $SESSIONS -mindepth 1 -maxdepth 1 | wc -l)" = "$1" ] &&
 		[ "$(cat $SESSIONS/*/state | sort -u)" = live ]
 }
-# lose: the first session loses its connection, and its logins are put off until come_back
+# lose: end the connection of the first session; the rate limit delays its logins until come_back
 lose() {
 	before=$(completed "$first")
 	wait_for 20 completed_over "$first" $((before + 20))
@@ -58,7 +58,7 @@ come_back() { param rnbd_target login_rate 0; }
 live() { counter_is "$first" state live; }
 attach_third() { rnbd attach "$ADDR" third "${common[@]}" --host-id "$(host_id "$1")" --wait 0; }
 
-# refused PATTERN: the third host gets neither a place nor memory
+# refused PATTERN: the attach of the third host fails with a message that matches PATTERN
 refused() {
 	local text
 

@@ -4,15 +4,15 @@
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
-# short: connections are killed, and modules unloaded, while memory is being reclaimed: data right, nothing left over
+# short: connections are lost and modules unloaded while the target reclaims memory: no wrong data, and no memory or RDMA object is left
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R5 to R8 under faults. Two hosts compete for memory that suffices for half of what they
-# want. A session that has lost its connection begins with its floor, and grows at the
-# expense of the other one, so each loss makes the target reclaim memory. Releases take a while
-# there, and the fault point no_release keeps RECLAIM open while modules go.
+# Rules R5 to R8 under faults. Two hosts compete for half of the memory that they request. A
+# session that reconnects begins with its floor and grows at the expense of the other one, so each
+# lost connection makes the target reclaim memory. delay_release prolongs each release at the
+# target, and no_release leaves RECLAIM unanswered while a module is unloaded.
 FLOOR=256
 ROUNDS=8
 UUID=11111111-2222-4333-8444-55555555555
@@ -42,11 +42,11 @@ common=(--queues 2 --pool 16M --keepalive $((500 * ${LAB_SLOW:-1})))
 load=(--threads 96 --io 16-64)
 attach_second() { second=$(attach disk2 --host-id "$(host_id 2)" "${common[@]}") || exit 1; }
 
-# lost: connections that both have lost; live: both are served
+# lost: print how many connections both sessions have lost; live: both disks are live
 lost() { echo $(($(counter "$first" lost) + $(counter "$second" lost))); }
 lost_over() { [ "$(lost)" -gt "$1" ]; }
 live() { counter_is "$first" state live && counter_is "$second" state live; }
-# goes_on: both are served, and the checkers find no wrong data
+# goes_on: both disks complete requests, and the checkers have found no wrong data
 goes_on() {
 	local dev before i
 
@@ -59,8 +59,8 @@ goes_on() {
 		kill -0 "${checkers[$i]}" 2>/dev/null || die "gencheck ended: $(cat "$OUT/gencheck.$i")"
 	done
 }
-# open_reclaim: the first one has most of the memory, the second one begins, and what the first
-# one is asked for it does not return
+# open_reclaim: the first session has most of the memory, the second one begins to grow, and the
+# client does not return the segments that the target reclaims from the first
 open_reclaim() {
 	wait_for 60 counter_over "$first" pool_units 2304
 	strike rnbd no_release 1000000000
@@ -77,7 +77,7 @@ checker second 2 "$second" "${load[@]}"
 strike rnbd-target delay_release 1000000 $((300 * ${LAB_SLOW:-1}))
 opened=0
 for ((i = 1; i <= ROUNDS; i++)); do
-	# A loss has the target reclaim, unless the victim was served by free memory.
+	# The target need not reclaim memory if free memory suffices for the session that grows.
 	! wait_quietly 10 reclaiming || opened=$((opened + 1))
 	before=$(lost)
 	strike rnbd kill_queue 1 $((i % 2))

@@ -4,12 +4,13 @@
 # adapter: only
 # turns: 4
 # without: event, because an attach that has lost a message waits for seconds
-# short: floors never exceed the memory for pools, and each session works within its floor while no more is left
+# short: the sum of all floors never exceeds the memory for pools, and each session makes progress within its floor when none is free
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R8. Floors of 1 MiB fill the memory for pools, of which two hosts have half each.
+# Rule R8. Sessions with floors of 1 MiB, half of them of each of two hosts, use all memory for
+# pools.
 NR=8
 LIMIT=$((NR << 20))
 FLOOR=256
@@ -30,7 +31,7 @@ within_limit() {
 	bytes=$(pools_charged)
 	[ "$bytes" -le $LIMIT ] || die "$bytes bytes are charged of $LIMIT"
 }
-# attach_one NUMBER: half of the disks for each host, each in a session of its own
+# attach_one NUMBER: attach a disk in a session of its own; odd and even disks use different hosts
 attach_one() {
 	attach "disk$1" --new-session --host-id "$(host_id $(($1 % 2 + 1)))" --queues 2 --pool 4M --pool-floor 4K
 }
@@ -57,7 +58,7 @@ note "all sessions make progress with what they have"
 for ((i = 0; i < NR; i++)); do
 	checker "disk$i" $((i + 1)) "${dev[i]}" --threads 6 --io 1-256
 done
-# All share the processors, so they are measured at the same time.
+# All sessions share the processors, so take all starting values before the first wait.
 before=()
 for ((i = 0; i < NR; i++)); do before[i]=$(completed "${dev[i]}"); done
 for ((i = 0; i < NR; i++)); do
@@ -66,7 +67,7 @@ for ((i = 0; i < NR; i++)); do
 	need "${dev[i]}" pool_stalls -gt 0
 done
 within_limit
-# The largest request has the whole floor, also when its space is scattered.
+# The largest request needs the whole floor. It must succeed also in several extents.
 for ((i = 0; i < NR; i++)); do need "${dev[i]}" pool_grants -eq 0; done
 scattered=0
 for ((i = 0; i < NR; i++)); do scattered=$((scattered + $(counter "${dev[i]}" fragmented))); done

@@ -4,14 +4,14 @@
 # adapter: only
 # turns: 4
 # without: event, because a session that reconnects begins with its floor
-# short: two hosts compete for memory: a third one that is below its share keeps what it was granted, and no session falls far below its share
+# short: two hosts compete for memory: a third host below its share keeps its grants, and no session falls far below its share
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R9. The third host wants 3 MiB of 16, which is more than its floor and less than a
-# third. It gets that while the others want all of the memory. The tracepoint
-# rnbdt_reclaim shows the age of each segment that is reclaimed, and what its session keeps.
+# Rule R9. The third host requests 3 MiB of 16, more than its floor and less than a third. It must
+# get and keep them while each of the others requests all memory. The tracepoint rnbdt_reclaim
+# reports the age of each reclaimed segment and the memory that its session keeps.
 T=/sys/kernel/tracing
 MIB=$((1 << 20))
 ROUNDS=4
@@ -29,10 +29,10 @@ modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 echo 1 >$T/events/rnbd_target/rnbdt_reclaim/enable || die "no tracepoint"
 
-# judge floor | share: in each event since the trace was cleared, the session keeps at least its
-# floor; or its share, less three quarters of what an equal one can lack to that. "EVENTS FRESH
-# BELOW" are printed: FRESH of segments younger than a second, BELOW of sessions that fell below
-# their share.
+# judge floor|share: fail if a traced reclaim leaves a session less than its floor or, with "share",
+# less than its share minus 3/4 of (share - floor), the largest lack of a session with that share.
+# Print "EVENTS FRESH BELOW": all reclaims, those of segments younger than 1 s, and those that left
+# a session below its share.
 judge() {
 	awk -v least="$1" '
 		/ rnbdt_reclaim: / {
@@ -61,7 +61,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	third=$(attach disk3 "${common[@]}" --pool 3M --host-id "$(host_id 3)") || exit 1
 	judge floor
 	echo >$T/trace
-	# Nobody logs in from here on, so what is reclaimed is for shares.
+	# No login follows in this round, so the target reclaims memory for shares only.
 	steadily second "$second" "${load[@]}"
 	wait_for 60 counter_over "$first" pool_reclaims "$reclaims"
 	note "the third host gets what it wants, which is less than its share"
@@ -69,7 +69,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
 		die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
-	# The rule is about this time.
+	# A segment is protected for 1 s after its grant: look after that time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
 	wait_for 10 passed
 	need "$third" pool_units -eq $WANTED

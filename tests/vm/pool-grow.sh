@@ -4,18 +4,19 @@
 # adapter: only
 # turns: 4
 # without: event, because a session that reconnects begins with its floor
-# short: a pool begins with its floor, grows with the load, registers nothing while that is steady, shrinks when it ends, and is left alone then
+# short: a pool starts at its floor, grows under load, registers no memory while the load is steady, and shrinks to the floor when idle
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R8 and R9. The storage takes a while for each request, so that many are in flight.
+# Rules R8 and R9. The storage takes 5 ms for each request, so that many are in flight. A tracepoint
+# counts the runs of the work item that adjusts the size of the pool.
 FLOOR=256	# units: the largest request
 CEILING=2048
 T=/sys/kernel/tracing
 RUNS=$T/events/workqueue/workqueue_execute_start
 
-# lease_runs: how often the client looks at the size of its pool within 5 s
+# lease_runs: print how often the client checks the size of its pool within 5 s
 lease_runs() {
 	echo >$T/trace
 	sleep 5
@@ -32,11 +33,11 @@ modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 work=$(awk '$3 == "rnbdc_lease_work" { print $1 }' /proc/kallsyms)
 echo "function == 0x${work:-none}" >$RUNS/filter || die "no trace point"
-# Once for the whole test: to switch it changes the code of the kernel.
+# Enable it once for the whole test: each switch patches kernel code.
 echo 1 >$RUNS/enable
 
 note "a session begins with its floor, which holds the largest request"
-# Rings of this size do not grow, and a ring that grows would map memory for its slots.
+# A ring with 4 slots does not grow: the DMA mappings counted below are those of the pool only.
 dev=$(attach disk0 --queues 2 --ring-slots 4 --pool 8M --pool-floor 64K) || exit 1
 other=$(attach disk1) || exit 1
 need "$dev" pool_units -eq $FLOOR
@@ -76,7 +77,7 @@ for ((i = 0; i < 9; i++)); do
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw=randwrite --bs=256k \
 	    --iodepth=64 --size=16m --minimal --output="$OUT/fio.burst" || die "fio failed"
 	[ "$(completed "$dev")" -ge $((burst + 64)) ] || die "there was no burst"
-	# The rule is about this time: a pool that is used every 5 s is not idle for 30 s.
+	# lease_runs takes 5 s. A pool that is used every 5 s is never idle for 30 s (rule R9).
 	runs=$(lease_runs)
 done
 need_counter "$runs" -ge 3 "looks at a pool that may shrink"
@@ -91,7 +92,7 @@ note "$took ms"
 need "$dev" pool_releases -gt "$releases"
 need_at_target "$dev" pool_held -eq $((FLOOR * 4096))
 same "$(counter "$dev" pool_reclaims)" 0 "segments that the target has reclaimed"
-# One may be left from the last release. The other disk goes on within the floor.
+# One run may still follow the last release. The other disk uses no more than the floor.
 need_counter "$(lease_runs)" -le 1 "looks at a pool that has its floor"
 
 note "the first burst afterwards makes it grow again"

@@ -4,12 +4,12 @@
 # adapter: only
 # turns: 4
 # without: event, because an attach that has lost a message waits for seconds
-# short: two sessions of a host share its limit, and other hosts get what that leaves
+# short: two sessions of a host share the pool limit of that host, and other hosts can use the rest
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R7 to R9. The first host may have 4 MiB, and both of its sessions want all of that.
+# Rules R7 to R9. The first host may have 4 MiB, and each of its two sessions requests all of it.
 MIB=$((1 << 20))
 FLOOR=256
 LIMIT=$((4 * MIB))

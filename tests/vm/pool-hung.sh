@@ -4,13 +4,14 @@
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
-# short: while storage hangs a pool grows at once, memory in use there ends no session, and others give what is needed
+# short: a pool grows while storage hangs; segments used by hung storage end no session and are reclaimed from other sessions instead
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R7. The exports "hung" and "disk0" are used by the first host, "disk1" and "disk2" by
-# two others.
+# Rule R7. The first host uses the exports "hung" and "disk0", two other hosts use "disk1" and
+# "disk2". The storage of "hung" is suspended with requests that fill the pool. Then the target
+# reclaims memory for the other hosts.
 FLOOR=256
 
 set_host_id
@@ -34,14 +35,16 @@ works "$hung"
 frames=$(counter "$hung" credit_frames_received)
 dmsetup suspend --noflush --nolockfs back || die "suspend"
 began=$(now_ms)
-# Both hardware queues: each has its queue. The requests need more than the ceiling.
+# Load both hardware queues, each of which uses its own queue of the session. The requests need
+# more space than the ceiling of the pool.
 for cpu in 0 1; do
 	steadily "hung$cpu" "$hung" --rw=randwrite --bs=128k --iodepth=128 --offset=$((cpu * 64))m \
 		--size=64m --cpus_allowed=$cpu
 done
-# A ninth of the pool is left for other disks.
+# The client leaves a ninth of the pool to other disks.
 full() { [ "$(counter "$hung" pool_units)" = 4096 ] && [ "$(counter "$hung" pool_used)" -ge 3000 ]; }
-# Each step needs the answer of a target that shares two processors with the load.
+# The pool grows in steps, and each step waits for the target, which shares two processors with the
+# load.
 for ((i = 0; i < 45; i++)); do
 	wait_quietly 1 full && break
 	note "after $(($(now_ms) - began)) ms: $(counter "$hung" pool_used) of $(counter "$hung" pool_units) units"
@@ -54,7 +57,7 @@ note "credit frames since: $(($(counter "$hung" credit_frames_received) - frames
 need "$hung" pool_grants -gt 0
 
 note "memory for pools is short: what the storage uses ends no session"
-# The target takes storage for slow after a second.
+# The target regards storage as slow after 1 s.
 slow_at=$(now_ms)
 slow() { [ $(($(now_ms) - slow_at)) -gt 1500 ]; }
 wait_for 10 slow
@@ -63,26 +66,26 @@ param rnbd_target pool_limit_mb $limit
 param rnbd_target host_pool_limit_mb $limit
 disk1=$(attach disk1 --host-id "$(host_id 2)" "${common[@]}") || exit 1
 checker disk1 2 "$disk1" --threads 64 --io 16-64
-# more than there is without what others return
+# The target can grant this much only if other sessions return memory.
 wait_for 30 counter_over "$disk1" pool_units 512
 disk2=$(attach disk2 --host-id "$(host_id 3)" "${common[@]}") || exit 1
 checker disk2 3 "$disk2" --threads 64 --io 16-64
-# The second host may keep more than its share, 592 units: a segment of 512 is not divided. What
-# is left is 384.
+# The share of the second host is 592 units. It may keep more, because a segment of 512 units is
+# returned as a whole. That leaves 384 units for the third host.
 if ! wait_quietly 60 counter_over "$disk2" pool_units 320; then
 	grep . "$SESSIONS"/*/{host,pool*} /sys/block/rnbd*/rnbd/{pool*,completed} 2>/dev/null
 	die "the third host has $(counter "$disk2" pool_units) units"
 fi
 need "$disk1" pool_reclaims -gt 0
 note "the first host has $(counter "$hung" pool_units) units, $(counter "$hung" pool_reclaims) segments were reclaimed from it"
-# The target asks the first host as well: it has more than its share.
+# The first host holds more than its share, so the target reclaims memory from it, too.
 asked() { [ "$(counter "$hung" pool_reclaims)" -gt 0 ]; }
 wait_for 30 asked
 asked_at=$(now_ms)
 past_the_deadline() { [ $(($(now_ms) - asked_at)) -gt 5000 ]; }
 wait_for 30 past_the_deadline
 need "$hung" lost -eq 0
-# Otherwise this test proves nothing.
+# The test proves something only if the first host still owes reclaimed memory.
 need_at_target "$hung" pool_reclaiming -gt 0
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
 note "another disk of the session is attached and served"

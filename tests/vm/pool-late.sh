@@ -4,12 +4,13 @@
 # adapter: only
 # turns: 4
 # without: event, because it ends sessions as well
-# short: a client that does not return memory in time loses its connections, and nobody else notices
+# short: a client that does not return reclaimed memory in time loses its connections; sessions of other hosts are not affected
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R7. The fault point no_release keeps the client from returning what it is asked for.
+# Rule R7. With the fault point no_release the client does not return the segments that the target
+# reclaims. The target must end its session after reclaim_timeout_ms and log the reason.
 LATE=/sys/kernel/rnbd-target/limits/reclaim
 
 set_host_id

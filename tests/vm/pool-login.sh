@@ -4,18 +4,18 @@
 # adapter: only
 # turns: 3
 # without: event, because it makes other sessions reconnect
-# short: a login gets all of its floor from memory that others have grown to, also when it reconnects without a claim
+# short: a login gets its whole floor from memory that other sessions have grown into, also on a reconnect without a claim
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R8. A pool of a fixed size and one that grows leave 700 KiB of the memory for pools. A
-# client whose floor is 1 MiB would refuse to reconnect with less.
+# Rule R8. A pool of a fixed size and one that grows leave 700 KiB of the memory for pools. The
+# third session has a floor of 1 MiB, and its client does not reconnect with less.
 KIB=1024
 FLOOR=256
 REST=700
 FIXED=1860
-GROWN=1408	# units: what is left beyond the rest, in granules
+GROWN=1408	# units of the second pool: all memory except FIXED and REST, in whole granules
 
 set_host_id
 target_start
@@ -31,7 +31,7 @@ done
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
-# Only the session that is to lose its connection has short keep-alives.
+# kill_queue acts at the next keep-alive of any session: only the third one has short keep-alives.
 long=(--queues 1 --keepalive 60000)
 first=$(attach disk1 "${long[@]}" --pool ${FIXED}K --pool-floor fixed --host-id "$(host_id 2)") || exit 1
 second=$(attach disk2 "${long[@]}" --pool 8M --host-id "$(host_id 3)") || exit 1

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 512M --timeout 400
 # turns: 3
-# short: two machines mount each other's exports, and both are short of memory: writeback of both ends
+# short: two machines that mount each other's exports complete writeback while both are short of memory
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 . ../lib/short.sh
 
-# Rule R8. Each machine gets memory only as the other one serves its writes, and has memory
-# for the floor of the other's session and no more: a pool of a fixed size has the rest. A
-# target that waits for its own writeback while it serves would wait for ever.
+# Rule R8. Each machine gets free memory only when the other one has executed its writes. Each
+# target has pool memory only for the floor of the other's session, because a pool of a fixed size
+# uses the rest. If a target waited for its own writeback to serve a request, both would deadlock.
 FLOOR=256
 LEFT=80		# MiB of memory that each machine has
 FILES=3

@@ -3,13 +3,13 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # turns: 4
 # adapter: only
-# short: a session that comes later gets its share of the memory although all segments of the others are larger than what each has beyond its share
+# short: a new session gets its share of the memory even if every segment of the other sessions is larger than their surplus
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R9. Segments have at most 1 MiB, an eighth of a pool. The memory is for four sessions with
-# three segments each; with a fifth one, each of them has 0.4 MiB more than its share.
+# Rule R9. Segments have at most 1 MiB, an eighth of a pool. Four sessions with three segments each
+# use all memory. When a fifth session arrives, each of them has 0.4 MiB more than its share.
 OLD=4
 MIB=$((1 << 20))
 FLOOR=256 ENOUGH=512	# units of 4 KiB
@@ -18,8 +18,8 @@ set_host_id
 target_start
 param rnbd_target pool_limit_mb 14
 param rnbd_target claim_timeout 0
-# A slow machine cannot move much, but memory of requests that last a second counts as used by slow
-# storage.
+# Long requests keep memory in use even on a slow machine. They must take less than a second, or the
+# target counts their memory as used by slow storage.
 ms=$((LAB_SLOW ? 700 : 300))
 for ((i = 1; i <= OLD + 1; i++)); do
 	disk=$(null_disk 16 memory_backed=0 discard=0 irqmode=2 completion_nsec=${ms}000000) || exit 1
@@ -32,16 +32,17 @@ for ((i = 1; i <= OLD + 1; i++)); do
 	need "${dev[i]}" pool_units -eq $FLOOR
 done
 
-# no_more_free: the sessions hold all memory but what is kept for floors, and less than a segment
+# no_more_free: apart from the reserve for floors, less than a segment is free, and nothing is being
+# reclaimed; for wait_for
 no_more_free() {
 	[ "$(pools_charged)" -gt $((12 * MIB)) ] && ! reclaiming
 }
 note "all memory is in use"
 for ((i = 1; i <= OLD; i++)); do steadily "disk$i" "${dev[i]}" --rw=randread --bs=1m --iodepth=16 --size=16m; done
-# fio starts at different times on a slow machine
+# On a slow machine the fio processes start at different times.
 for ((i = 1; i <= OLD; i++)); do wait_for 60 counter_over "${dev[i]}" pool_units $ENOUGH; done
 wait_for 30 no_more_free
-# a segment is reclaimed a second after its grant at the earliest, except for those below a share
+# A segment younger than 1 s is reclaimed only for a session below its floor or share.
 sleep 2
 for ((i = 1; i <= OLD; i++)); do need "${dev[i]}" pool_units -gt $ENOUGH; done
 

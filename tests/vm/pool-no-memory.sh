@@ -5,14 +5,14 @@
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
-# short: allocations fail at each end while pools grow, shrink and reconnect: data right, shares reached, nothing left over
+# short: allocations fail at either end while pools grow, shrink and reconnect: data are right, shares are reached, nothing leaks
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 . ../lib/nomem.sh
 
-# Rules R5 to R9 without memory. Two hosts compete for memory. A session that has lost its
-# connection begins with its floor, and grows at the expense of the other one.
+# Rules R5 to R9 while allocations fail by fault injection of the kernel. Two hosts compete for
+# memory. A session that reconnects begins with its floor and grows at the expense of the other one.
 KILLS=8
 SIZE=24		# MiB of a disk
 
@@ -21,11 +21,11 @@ target_start
 arm rnbd-target
 param rnbd_target pool_limit_mb 8
 param rnbd_target login_rate 0
-# Nothing is kept in reserve: each grant allocates.
+# Without a reserve, each grant allocates pages.
 param rnbd_target pool_reserve_mb 0
 for i in 1 2; do
 	disk=$(null_disk $SIZE irqmode=2 completion_nsec=5000000) || exit 1
-	# It is whole: where the storage itself fails to get memory that is its error.
+	# null_blk allocates all pages now: later a failed allocation would be an I/O error.
 	dd if=/dev/zero of="$disk" bs=1M count=$SIZE oflag=direct status=none || die "dd failed"
 	export_disk "disk$i" "$disk" "$i"
 done
@@ -39,7 +39,7 @@ second=$(attach disk2 --host-id "$(host_id 2)" "${common[@]}") || exit 1
 checker first 1 "$first" --threads 32 --io 16-64
 checker second 2 "$second" --threads 32 --io 16-64
 
-# both FILE: the sum of both; over FILE VALUE: for wait_for
+# both COUNTER: print the sum for both disks; over COUNTER VALUE: it is larger; for wait_for
 both() { echo $(($(counter "$first" "$1") + $(counter "$second" "$1"))); }
 over() { [ "$(both "$1")" -gt "$2" ]; }
 live() { counter_is "$first" state live && counter_is "$second" state live; }
@@ -59,7 +59,7 @@ shares() {
 
 goes_on
 shares
-# fails MODULE N: one allocation in N of that module fails, while connections are killed
+# fails MODULE N: one in N allocations of MODULE fails while connections are lost again and again
 fails() {
 	local granted returned before i
 

@@ -3,24 +3,24 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 700
 # adapter: own
 # turns: 4
-# short: memory is reclaimed under load without damage; with space given up before its READs have completed data are wrong
+# short: the target reclaims memory under load without damage; if space moves to another queue before its READs complete, data are wrong
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 . ../lib/pool.sh
 
-# Rules R5 and R7. The storage takes a while for each request, so that many are in flight. The
-# first host has most of the memory for pools, then the second host needs
-# its share. The adapter executes READs again, as if their responses had been lost: data must
-# not have left the segment by then. With early release the space of a read is free before.
-# Without the rule data are wrong when space moves to another queue.
+# Rules R5 and R7. The first host has most of the memory for pools, then the second host needs its
+# share. The modelled adapter re-executes READs, as if their responses had been lost, so the data
+# of a read must stay in the segment until its READ has completed. Early release frees the space
+# before that. The fault point release_early moves space to another queue without waiting for the
+# READs; then the checker must find wrong data.
 WRONG_DATA=3
 
 set_host_id
 adapter_up profile=mlx5 nasty=again nasty_rate=2
 ADDR=$MDL_TARGET
 
-# begin: the target, and the disk of the first host with a load that is checked
+# begin: start the target, attach the disk of the first host, and start a checker on it
 begin() {
 	target_start
 	param rnbd_target pool_limit_mb 16
@@ -39,7 +39,7 @@ begin() {
 
 attach_second() { second=$(attach disk1 --host-id "$(host_id 2)" --queues 2 --pool 16M) || exit 1; }
 
-# end: both disks are detached, and nothing of the product is left
+# end: detach both disks, remove the configuration, and unload the modules
 end() {
 	detach "$first"
 	detach "$second"
@@ -85,11 +85,11 @@ same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not re
 no_violations
 end
 
-# Space that moves within the session: two queues have one block in a pool of fixed size, so that
-# each waits for it all the time. A READ that is executed again finds what the other
-# queue's request has put there since. The memory region stays, so nothing but data can be wrong.
+# Space that moves between queues of one session: two queues compete for the only block of a pool of
+# a fixed size. A re-executed READ returns the data that a request of the other queue has put there
+# since. The memory region stays valid, so wrong data are the only possible damage.
 
-# crowd: the target, and a disk with such a pool
+# crowd: start the target and attach a disk with such a pool
 crowd() {
 	target_start
 	disk=$(null_disk 64) || exit 1
@@ -100,13 +100,14 @@ crowd() {
 	again=$(mdl_stat mdl0 nasty_again)
 }
 
-# work SECONDS: with the exit status of the checker, which ends when it finds wrong data
+# work SECONDS: run the checker, which ends at the first wrong data; return its exit status
 work() {
 	gencheck run --journal /dev/shm/crowd --writer 3 --threads 64 --io 1-4 --mix 70:30:0 --time "$1" \
 		"$crowded" >"$OUT/gencheck.crowd" 2>&1
 }
 
-# crowd_end LEAST: no connection was lost, the space was short, and READs were executed again
+# crowd_end LEAST: no connection was lost, and there were more than LEAST stalls for space and more
+# than LEAST re-executed READs; then detach and unload
 crowd_end() {
 	need "$crowded" pool_stalls -gt "$1"
 	need "$crowded" lost -eq 0
@@ -117,7 +118,7 @@ crowd_end() {
 	unload
 }
 
-# moves_right: blocks that move have completed their READs
+# moves_right: with the rule in force, the checker finds no wrong data
 moves_right() {
 	adapter_again profile=mlx5 nasty=again nasty_rate=1
 	crowd
@@ -147,7 +148,7 @@ note "$early blocks moved early"
 cat "$OUT/gencheck.crowd"
 [ "$early" -gt 0 ] || die "nothing was given up early: this test proves nothing"
 same "$status" $WRONG_DATA "exit status of the checker: this test proves nothing unless data are wrong"
-# The checker has ended at the first wrong block.
+# The checker has ended early, so the counters may be small.
 crowd_end 0
 
 note "and with the rule again"

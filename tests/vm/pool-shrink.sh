@@ -4,13 +4,14 @@
 # adapter: only
 # turns: 4
 # without: event, because a session that reconnects begins with its floor
-# short: an idle pool shrinks to its floor while the target confirms nothing, works, and grows again
+# short: an idle pool shrinks to its floor while the target confirms no release, serves I/O, and grows again
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R8 and R9. The first pool becomes idle, and memory is reclaimed from it. The target
-# confirms no release, so that closed segments are held while the client shrinks the pool.
+# Rules R8 and R9. The first pool becomes idle, and the target reclaims memory from it. With
+# delay_release the target confirms no release, so the client still counts its closed segments
+# in pool_units while it shrinks the pool.
 FLOOR=256
 
 set_host_id

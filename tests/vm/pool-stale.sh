@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 500
 # turns: 3
-# short: memory of a client is given to another one only when neither the storage nor the client can access it; without that rule the data of one are found at the other
+# short: pool memory goes to another host only when neither storage nor client can access it; without that rule each side finds the other's data
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R6 and stale leases (client_stale.c). Each case runs with the rule, when the data of both
-# clients must be right, and with a fault point that leaves it out, when the peer or this
-# script must find just the bytes of the other side:
+# Rule R6 and stale leases (client_stale.c). Each case runs with the rule, and the data of both
+# clients must be right. It also runs with a fault point that disables the rule, and then rnbd-peer
+# or this script must find exactly the bytes of the other side:
 #
 # - The storage takes seconds for a request of rnbd-peer, which releases the segment that the
 #   request names. Another host fills all memory that it can get.
-# - The peer goes on with RDMA WRITEs to its segments when it has released them, when the target
-#   closes its session, or when it has not returned them in time.
+# - The peer continues with RDMA WRITEs to its segments after it has released them, while the
+#   target closes its session, or after it has not returned them in time.
 #
-# Soft-RoCE lets a device access pages that a memory region names although they belong to
-# somebody else by now, as a real adapter would. The modelled adapter reports that instead.
+# Soft-RoCE, like a real adapter, accesses the pages of a memory region even if they have a new
+# owner. The modelled adapter reports such an access instead.
 BYTES=65536
 OLD=0x77	# bytes of the peer
 NEW=0xc7	# bytes of the other host
@@ -31,7 +31,8 @@ param rnbd_target claim_timeout 0
 disk=$(null_disk 64) || exit 1
 size=$(blockdev --getsz "$disk") || die "no size of $disk"
 echo "0 $size delay $disk 0 $((5000 * ${LAB_SLOW:-1}))" | dmsetup create slow || die "dmsetup"
-# dm-delay counts a request only when its delay is over, a linear mapping at once.
+# INFLIGHT is that of a linear mapping, which counts a request at once; dm-delay counts it only
+# after the delay.
 echo "0 $size linear /dev/mapper/slow 0" | dmsetup create held || die "dmsetup"
 INFLIGHT=/sys/dev/block/$(dmsetup info -c --noheadings --separator : -o major,minor held)/inflight
 [ -r "$INFLIGHT" ] || die "no $INFLIGHT"
@@ -46,9 +47,9 @@ monitor=$!
 wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
 
 no_sessions() { [ -z "$(ls $SESSIONS)" ]; }
-# udev reads a disk that is new, or was written
+# idle: the storage has no request, for example of udev, which reads new and written disks
 idle() { [ "$(xargs <"$INFLIGHT")" = "0 0" ]; }
-# peer CASE: the case says itself whether there must be damage
+# peer CASE: run one case of rnbd-peer, which fails unless the expected data are found
 peer() {
 	wait_for 60 idle
 	rnbd-peer client --only "until-stale-$1" --monitor "$OUT/monitor" --verbose >"$OUT/$1" ||
@@ -56,20 +57,20 @@ peer() {
 	cat "$OUT/$1"
 	wait_for 60 no_sessions
 }
-# fill BYTE: the disk behind the export, where the requests go
+# fill BYTE: fill the part of the storage that the requests use, below the export
 fill() {
 	head -c $BYTES /dev/zero | tr '\0' "\\$(printf %o "$1")" |
 		dd of="$disk" bs=$BYTES iflag=fullblock oflag=direct status=none || die "dd"
 	stored "$1" || die "the disk has not the bytes $1"
 }
-# stored BYTE: the disk has nothing but this byte there
+# stored BYTE: that part of the storage contains only BYTE
 stored() {
 	dd if="$disk" bs=$BYTES count=1 iflag=direct status=none |
 		tr -d "\\$(printf %o "$1")" | cmp -s - /dev/null
 }
 
-# write_has BYTE CASE: a WRITE is in the storage when its segment is released; then the storage
-# has these bytes
+# write_has BYTE CASE: the peer releases the segment of a WRITE that is in the storage; afterwards
+# the storage must contain BYTE
 write_has() {
 	fill 0
 	peer "$2"
@@ -99,11 +100,12 @@ strike rnbd-target no_lease_drain 0
 note "and with the rule again"
 peer read-refused
 
-# Arguments of reuse_segment: which segments lose their pages before the client loses its access
+# Arguments of reuse_segment, which reuses pages while the client still has access: pages of a
+# segment that is not returned in time, of a session that closes, of a released segment
 LATE=0 CLOSING=1 RELEASED=2
 
-# reuse ARG CASE COMMAND...: as the rule wants it, without it, and as it wants it; the command
-# is run before each
+# reuse ARG CASE COMMAND...: run a case with the rule, without it (reuse_segment ARG), and with it
+# again; run COMMAND before each
 reuse() {
 	local hits
 	note "$2: with the rule"
@@ -121,10 +123,10 @@ reuse() {
 	peer "$2-kept"
 }
 
-# RDMA WRITEs come while the segment is released but not yet freed.
+# RDMA WRITEs arrive after the segment is released and before it is freed.
 reuse $RELEASED releasing strike rnbd-target delay_release 1 $((1000 * ${LAB_SLOW:-1}))
 strike rnbd-target delay_release 0
-# The connections of a session that closes last for so long.
+# The connections of the closing session last until the delay ends.
 reuse $CLOSING closing strike rnbd-target delay_close 1 $((8000 * ${LAB_SLOW:-1}))
 strike rnbd-target delay_close 0
 param rnbd_target pool_limit_mb 4

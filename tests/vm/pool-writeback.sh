@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 512M --timeout 420
 # turns: 3
-# short: writeback of a client short of memory ends while its pool cannot grow, over a lost connection too
+# short: writeback of a client that is short of memory completes while its pool cannot grow, also after a lost connection
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 . ../lib/short.sh
 
-# Rule R8. The target has memory for the floor of the session and no more: a pool of a fixed
-# size has the rest. The client has a file system on the disk, and writes more than it has
-# memory for: it gets memory only as writeback proceeds.
+# Rule R8. The target has memory only for the floor of the session, because a pool of a fixed size
+# uses the rest. The client writes more data to a file system on the disk than its memory holds, so
+# memory becomes free only when writeback proceeds.
 FLOOR=256
 MIB=$((1 << 20))
 LEFT=80		# MiB of memory that the client has
@@ -36,7 +36,7 @@ fi
 barrier exported
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
-# Only the other session has short keep-alives, so that the fault point meets its queue.
+# kill_queue acts at the next keep-alive of any session: only that of disk0 has short keep-alives.
 other=$(attach other --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 3)") || exit 1
 dev=$(attach disk0 --queues 2 --pool 4M --keepalive $((1000 * ${LAB_SLOW:-1}))) || exit 1
 need "$dev" pool_units -eq $FLOOR
@@ -55,7 +55,7 @@ wait_for 60 dirty_over 16
 wait_for 120 written
 note "$((FILES * EACH)) MiB took $(($(now_ms) - began)) ms"
 check_files /mnt/f $FILES $EACH
-# Otherwise the pool was not short.
+# These counters show that the pool was too small for the load and did not grow.
 need "$dev" pool_stalls -gt 0
 need "$dev" pool_units -eq $FLOOR
 need "$dev" pool_grants -eq 0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
-# short: the address of a port moves to another device of a bond: the port listens anew, and disks reconnect
+# short: the address of a port moves to another device of a bond: the target listens on the new device, and disks reconnect
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -9,7 +9,7 @@ BOND=10.9.77.1
 
 modprobe bonding max_bonds=0 || die "no bonding"
 modprobe dummy numdummies=0 || die "no dummy"
-# each has a MAC address of its own, and the bond has that of the active one
+# Each slave has its own MAC address, and the bond has that of the active slave.
 run ip link add bond7 type bond mode active-backup fail_over_mac active
 for slave in slave0 slave1; do
 	run ip link add $slave type dummy
@@ -25,12 +25,12 @@ target_start
 rnbd export add disk0 --path "$(null_disk 64)" --host "$(host_id 1)" --port $BOND || die "export add"
 port=$CFG/ports/1
 
-# listener: the connection ids that listen at the address
+# listener: print the connection ids that listen at the address
 listener() { rdma resource show cm_id | grep LISTEN | grep -F "$BOND:" | sed 's/.*cm-idn \([0-9]*\) .*/\1/'; }
 listens_anew() { [ "$(cat $port/state)" = listening ] && [ -n "$(listener)" ] && [ "$(listener)" != "$before" ]; }
-# reconnected: has the disk reconnected? soft-RoCE puts the GSI queue pair into the state ERR, and
-# leaves it there, if the connection manager sends while the device has no address. Without that
-# queue pair no connection can be made, so the function recreates the device.
+# reconnected: the disk has reconnected; for wait_for. soft-RoCE puts the GSI queue pair into the
+# state ERR, and leaves it there, if the connection manager sends while the device has no address.
+# Without that queue pair no connection can be made, so the function recreates the device.
 reconnected() {
 	counter_over "$dev" reconnects 0 && return
 	rdma resource show qp link rxe7/1 | grep -q 'type GSI state ERR' || return

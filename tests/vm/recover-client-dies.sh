@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # turns: 3
-# short: the client's machine dies under load and comes back: its old session ends first, no generation is lost
+# short: the machine of the client dies under load and restarts: the target ends its old session first, and no generation is lost
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -16,7 +16,7 @@ if [ "$NODE" = 1 ]; then
 	for boot in 1 2; do
 		wait_for 120 test -e "$SHARED/writes$boot"
 		dmesg -C
-		# while it writes, and its keep-alive is not due for long
+		# Kill it under load, and long before the target misses a keep-alive.
 		lab kill 2
 		same "$(cat "$CFG/exports/disk0/sessions")" 1 "sessions of a machine that has just died"
 		lab start 2
@@ -24,8 +24,8 @@ if [ "$NODE" = 1 ]; then
 		same "$(cat "$CFG/exports/disk0/sessions")" 1 sessions
 		dmesg | grep "rnbd-target: session" >"$OUT/ended$boot"
 	done
-	# The first time it comes with the very numbers of the old connection, and the
-	# connection manager is first to see it; the second time with others.
+	# The first restart uses the numbers of the old connection again, and the connection
+	# manager detects that it is stale. After the second one the target notices the boot id.
 	grep -q 'the client disconnected' "$OUT/ended1" || die "the connection was not stale"
 	grep -q 'the client has been started anew' "$OUT/ended2" || die "not known by its boot id"
 	barrier end 120
@@ -39,7 +39,7 @@ ops=500
 
 # until_killed: write until the machine dies
 until_killed() {
-	# on the host, because it must survive the machine
+	# $OUT is on the lab host, so the journal survives the death of this machine.
 	gencheck run --journal "$OUT/journal" --journal-io pwrite --threads 4 --io 1-8 --time 1000 "$dev" &
 	wait_for 30 counter_over "$dev" requests 300
 	: >"$SHARED/writes$LAB_BOOT"
@@ -57,7 +57,7 @@ start=${EPOCHREALTIME/[.,]/}
 dev=$(attach disk0 --queues 2 --keepalive 60000) || exit 1
 echo "attached again after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms"
 : >"$SHARED/attached$LAB_BOOT"
-# in memory, where that takes a tenth of the time
+# With a journal in memory the verification takes a tenth of the time.
 cp "$OUT/journal" /dev/shm/journal
 run gencheck verify --journal /dev/shm/journal --adopt "$dev"
 if [ "$LAB_BOOT" = 2 ]; then

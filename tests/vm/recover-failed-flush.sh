@@ -3,12 +3,13 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
 # turns: 2
 # adapter: only
-# short: a flush that failed does not succeed when it is sent again, nor do others; a new start tells of the loss
+# short: a failed flush does not succeed when it is resent, nor does a later one; after the export is enabled again the disk fails
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The page cache of the target reports a failed write once and then takes the
-# pages for clean.
+# The page cache of the target reports a failed write-back once and then regards the pages as clean.
+# The storage fails during a flush, and the target drops the reply (drop_reply). The flush that the
+# client sends again must fail although the page cache no longer reports the error.
 set_host_id
 if [ "$NODE" = 1 ]; then
 	modprobe dm-mod 2>/dev/null
@@ -50,7 +51,7 @@ sync "$dev" || die "flush failed"
 dd if=/dev/urandom of="$dev" bs=64k count=4 oflag=direct status=none || die "write failed"
 barrier written
 barrier flush
-# the answer to the first one is lost, and the storage fails only once
+# The reply to the first flush is lost, and the page cache reports the error only once.
 if sync "$dev" 2>"$OUT/sync"; then die "the flush that failed succeeded when it was sent again"; fi
 cat "$OUT/sync"
 need "$dev" reconnects -eq 1

@@ -3,19 +3,20 @@
 # lab: --cpus 2 --mem 1024 --timeout 300
 # turns: 3
 # adapter: only
-# short: of two writes through the page cache the one that the device fails is not acknowledged, and only that one
+# short: of concurrent writes through the page cache exactly those fail that the device fails; without the rule lost writes are acknowledged
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# A file of two parts on ext4, on a device that fails the first block of the file and
-# takes long for the rest of the first part. So a write to the first part has failed
-# for a while before it ends, and writes to the second part end meanwhile.
+# The export is a file of two parts on ext4. The device fails the first block of the file and delays
+# the other blocks of the first part. So a write to the first part meets its error long before it
+# completes, and writes to the second part complete between the two. The fault point no_wb_check
+# disables the rule under test.
 DELAY=20	# ms
 PART=32		# blocks of 4 KiB
 BLOCKS=$((4 * PART))
 FILE=/mnt/f/file
 
-# physical FILE-BLOCK: where it is, in sectors of the device
+# physical FILE-BLOCK: print the sector of the device that has this block of the file
 physical() {
 	filefrag -e -b4096 $FILE | tr -d ':' | awk -v b="$1" '
 		$1 ~ /^[0-9]+$/ {
@@ -32,7 +33,7 @@ table() {
 	dmsetup resume lower || die "resume failed"
 }
 heal() { echo "0 $SIZE linear $disk 0" | table; }
-# from here on the device fails the first block, and is slow for the others of the first part
+# break_it: the device fails the first block and is slow for the other blocks of the first part
 break_it() {
 	{
 		echo "0 $BAD linear $disk 0"
@@ -43,10 +44,11 @@ break_it() {
 	} | table
 }
 
-# total FILE WORD: a number of the line of totals, 0 if it is not there
+# total FILE WORD: print the number WORD of the line of totals, or 0
 total() { sed -n "s/^totals.* $2=\([0-9]*\).*/\1/p" "$1" | grep . || echo 0; }
 
-# both OPS: that many writes to the first part, and to the second as many as fit in the time
+# both OPS: OPS writes to the first (bad) part and, until they end, writes to the second (good) one;
+# count the results, and compare acknowledged writes with the device
 both() {
 	local pid
 
@@ -61,7 +63,7 @@ both() {
 	kill -INT $pid
 	wait $pid
 	cat "$OUT/bad" "$OUT/good"
-	# Now the file is read around the page cache, from the device.
+	# Without the page cache the file is read from the device.
 	heal
 	echo 3 >/proc/sys/vm/drop_caches
 	gencheck verify --journal /dev/shm/good $FILE >"$OUT/good-verify"
@@ -74,7 +76,7 @@ both() {
 	need_counter "$good" -gt 20 "acknowledged writes to good blocks"
 }
 
-# shown EXPORT OPS: with the rule
+# shown EXPORT OPS: with the rule exactly the writes to the bad block fail
 shown() {
 	dev=$(attach "$1" --queues 2) || exit 1
 	both "$2"
@@ -93,7 +95,7 @@ shown() {
 	detach "$dev"
 }
 
-# refuted EXPORT OPS: without the rule
+# refuted EXPORT OPS: without the rule lost writes are acknowledged
 refuted() {
 	dev=$(attach "$1" --queues 2) || exit 1
 	strike rnbd-target no_wb_check 1000000
@@ -112,13 +114,13 @@ modprobe -a dm-mod dm-delay || die "no device mapper"
 disk=$(null_disk 64) || exit 1
 SIZE=$((64 * 2048))
 echo "0 $SIZE linear $disk 0" | dmsetup create lower || die "dmsetup failed"
-# direct I/O on a file system that is mounted from now on needs a copy
+# On a file system that is mounted from now on, direct writes go through the page cache.
 echo 1 >"/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor lower)/queue/stable_writes" ||
 	die "no stable_writes"
 run mkfs.ext4 -q -F -b 4096 /dev/mapper/lower
 mkdir -p /mnt/f
 run mount /dev/mapper/lower /mnt/f
-# The first block stands apart, so that it is written by a bio of its own.
+# The first block is not adjacent to the others, so that write-back uses a separate bio for it.
 run fallocate -l 4K $FILE
 run fallocate -l 64K /mnt/f/between
 run fallocate -l $((BLOCKS * 4096)) $FILE

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # turns: 3
 # adapter: only
-# short: storage hangs while its export is disabled: only those who ask for its end wait, and they can be killed; logins allocate without I/O
+# short: an export is disabled while its storage hangs: only commands that wait for it block, and they can be killed; logins allocate without I/O
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -11,7 +11,7 @@ T=/sys/kernel/tracing
 X=$CFG/exports
 
 gone() { ! kill -0 "$1" 2>/dev/null; }
-# quick COMMAND...: must end within 2 s, whatever it returns
+# quick COMMAND...: the command must end within 2 s; return its status
 quick() {
 	"$@" >"$OUT/quick" 2>&1 &
 	local pid=$!
@@ -19,7 +19,7 @@ quick() {
 	wait $pid
 }
 state_is() { [ "$(cat "$X/$1/state")" = "$2" ]; }
-# waits COMMAND...: must not end before it is killed
+# waits COMMAND...: start a command that must wait for the storage; killed: it waits, so kill it
 waits() {
 	"$@" >"$OUT/waits" 2>&1 &
 	waiting=$!
@@ -31,7 +31,7 @@ killed() {
 }
 host_attr_is() { [ "$(cat "$CFG/hosts/$(host_id "$1")/$2")" = "$3" ]; }
 port_is() { [ "$(cat "$CFG/ports/1/state")" = "$1" ]; }
-# reads: everything that shows something
+# reads: every command and every file that shows state answers quickly
 reads() {
 	local file
 	quick rnbd export list || die "export list"
@@ -73,7 +73,7 @@ no_session() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
 wait_for 60 no_session
 echo 0 >$T/events/kmem/mm_page_alloc/enable
 echo 0 >$T/options/stacktrace
-# a line for each allocation with a function of the target in its stack: its flags
+# Print the GFP flags of each page allocation whose stack has a function of the target.
 awk '/mm_page_alloc:/ { flags = $NF }
      / => rnbdt_/ && flags { print flags; flags = "" }' $T/trace >"$OUT/pages"
 sort "$OUT/pages" | uniq -c
@@ -100,7 +100,7 @@ if rnbd export disable hung --timeout 1 2>"$OUT/limit"; then die "it was disable
 grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unclear: $(cat "$OUT/limit")"
 rnbd export disable hung &
 disable=$!
-# the second host is denied although the storage of the first one hangs
+# The second host is denied although requests of the first one are in the hung storage.
 rnbd export deny hung "$(host_id 1)" "$(host_id 2)" &
 deny=$!
 wait_for 10 sh -c "[ -z \"\$(ls $X/hung/allowed_hosts)\" ]"
@@ -185,7 +185,7 @@ echo 1 >$T/events/rnbdproof/enable
 requests=$(cat "/sys/kernel/rnbd-target/sessions/$session/requests")
 cat /sys/kernel/rnbd-target/sessions/"$session"/* >"$OUT/session"
 same "$(grep -cE '\(down_(read|write)\+' $T/trace)" 0 "times that a reader took the lock"
-# the probe works
+# A reader of configfs takes the lock: that shows that the probe works.
 cat "$X/fine/size" >/dev/null
 need_counter "$(grep -cE '\(down_(read|write)\+' $T/trace)" -ge 1 "times that a reader of configfs took it"
 echo 0 >$T/events/rnbdproof/enable

@@ -4,15 +4,15 @@
 # adapter: only
 # turns: 3
 # without: event, because it makes further reconnects
-# short: a reconnect of the client uses the slots, stages and tables of the connection and the pool before, and allocates none
+# short: the client reuses slots, stages and tables of the former connection and pool when it reconnects, and allocates none of them
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Writeback may wait for the connection, so that should not wait for memory. The tracepoint
-# kmalloc shows the allocations of RNBD's client. Those of verbs, of the connection manager and of
-# the mapping for DMA do not count: queue pairs are made for each connection.
+# Writeback may wait for the reconnect, so the reconnect should not wait for memory. The tracepoint
+# kmalloc shows the allocations of the client. Those of verbs, of the connection manager and of
+# DMA mapping do not count, because each connection needs new queue pairs.
 T=/sys/kernel/tracing
-LEAST=512	# bytes: smaller allocations are no memory of a connection
+LEAST=512	# bytes; no memory of a connection is allocated in smaller pieces
 ROUNDS=3
 
 set_host_id
@@ -26,14 +26,14 @@ echo 1 >$T/options/stacktrace
 echo "bytes_alloc >= $LEAST" >$T/events/kmem/kmalloc/filter || die "no trace point"
 trace() { echo >$T/trace && echo 1 >$T/events/kmem/kmalloc/enable; }
 
-# allocated: end the trace; "ALL CONNECTION" are bytes that the client has allocated in all, and
-# for the memory of its connections. $OUT/allocated.NAME has a line for each allocation.
+# allocated NAME: end the trace and print "ALL CONNECTION": the bytes that the client has allocated
+# in all, and those of its connections. $OUT/allocated.NAME gets a line for each allocation.
 allocated() {
 	echo 0 >$T/events/kmem/kmalloc/enable
-	# "6/6": all events that there were are in the buffer.
+	# Two equal numbers ("6/6") show that no event was lost.
 	[[ $(grep entries-in-buffer $T/trace) =~ ([0-9]+)/([0-9]+) ]]
 	same "${BASH_REMATCH[1]-none}" "${BASH_REMATCH[2]-}" "events in the buffer, of those that happened"
-	# The events of the processors are mixed: an event and its stack have the same one.
+	# Events of processors are interleaved: a stack belongs to the event of its processor.
 	awk -v list="$OUT/allocated.$1" '
 		function processor() { return match($0, /\[[0-9]+\]/) ? substr($0, RSTART, RLENGTH) : "" }
 		function ends() {
@@ -60,7 +60,7 @@ allocated() {
 		/ => / && bytes {
 			f = $2
 			stack = stack " " f
-			# The table of segments; what the login calls has tables of its own.
+			# An allocation by this function itself is the table of segments.
 			if (!own && f ~ /^rnbdc_login_to_target/) connection = 1
 			if (f ~ /^rnbdc?_/) own = 1
 			if (f ~ /^rnbdc_/) client = 1
@@ -75,17 +75,17 @@ live() { [ "$(counter "$dev" state)" = live ] && connections_are 2; }
 
 note "the first connections"
 trace
-# A login makes tables of segments and of blocks, which are as large as the pool asks for.
+# The login allocates tables of segments and blocks, whose size follows from --pool.
 dev=$(attach disk0 --queues 2 --pool 8M --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
 wait_for 20 live
 sums=$(allocated attach) || exit 1
 read -r all first <<<"$sums"
 note "the client has allocated $all bytes, $first of them for connections"
-# Otherwise the trace does not show them.
+# If the sum is small, the trace does not see the allocations for connections.
 [ "$first" -ge 65536 ] || die "only $first bytes for connections: this test proves nothing"
 
 for ((round = 1; round <= ROUNDS; round++)); do
-	# Rings that have grown do not become smaller than what a connection begins with.
+	# Let the rings grow: the memory that is kept covers at least the slots of a new connection.
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=8m
 	note "reconnect $round"
 	lost=$(counter "$dev" lost)
@@ -96,7 +96,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	sums=$(allocated "reconnect.$round") || exit 1
 	read -r all again <<<"$sums"
 	note "the client has allocated $all bytes, $again of them for connections"
-	# What else a login needs is smaller.
+	# The other allocations of a login are smaller than half of the first sum.
 	if [ "$again" -gt 0 ] || [ "$all" -gt $((first / 2)) ]; then
 		cat "$OUT/allocated.reconnect.$round"
 		die "the reconnect has allocated memory of connections"

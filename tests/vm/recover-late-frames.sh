@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
-# short: frames of an old connection that arrive seconds after the next one is live change nothing
+# short: frames of an old connection that arrive seconds after the new connection is live change no data
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-DELAY=6			# s that frames are late; longer than a reconnect takes
+DELAY=6			# s by which frames are delayed; longer than a reconnect
 [ -z "$LAB_SLOW" ] || DELAY=30
 BLOCKS="3 4 5 6 7 8"
 
-# The wire holds back what the client sends, then lets later packets overtake:
-# the client has lost its queue pair and connected again by the time at which
-# the old frames and the data they speak of come to the target.
+# netem delays the packets that the client sends, and later packets overtake them. The client loses
+# its queue pair and reconnects before the old frames and their data arrive at the target. A hit
+# counter of nft shows that they arrive.
 
 if [ "$NODE" = 1 ]; then
 	set_host_id
@@ -20,7 +20,7 @@ if [ "$NODE" = 1 ]; then
 	export_disk disk0 "$disk"
 	barrier exported
 	barrier attached
-	# the connection of the session, not the one of the connection manager
+	# The RC queue pairs are those of the session, not of the connection manager.
 	old=$(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*type RC.*/\1/p')
 	note "old queue pairs: $(echo "$old" | xargs)"
 	[ -n "$old" ] || die "no queue pair"
@@ -75,12 +75,12 @@ for b in $BLOCKS; do
 	put 2 "$b" &
 	pids+=($!)
 done
-# a data packet and a share of a frame for each
+# The six writes need a data packet each and at least one packet with a request frame.
 backlog() { tc -s qdisc show dev eth0 | sed -n 's/.*backlog [^ ]* \([0-9]*\)p.*/\1/p'; }
 held() { [ "$(backlog)" -ge "$1" ]; }
 wait_for 10 held 7
 netem delay 0
-# the keep-alive comes twice in an interval, too late for this: the point strikes at a post, too
+# kill_queue would wait for the next keep-alive, which is too late. fail_post acts at the next post.
 strike rnbd fail_post 1
 put 2 1 &
 pids+=($!)

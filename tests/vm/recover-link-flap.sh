@@ -4,7 +4,7 @@
 # turns: 2
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: the link goes and comes back every few seconds under load: one reconnect each time, every generation right
+# short: the link goes down and up again and again under load: one reconnect each time, and every generation is right
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

@@ -4,18 +4,18 @@
 # turns: 3
 # short: every kind of fault in random order under load on two disks: no I/O error, every generation right
 #
-# recover-mixed-faults.sh [MINUTES [SEED]] - each kind once, and again and again for so long (make soak)
+# recover-mixed-faults.sh [MINUTES [SEED]] - each kind once, then repeated for MINUTES (make soak)
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Node 2 says what happens; node 1 does what it is asked for, one thing after
-# the other, and goes on after its own death where it was.
+# Node 2 decides which fault happens next. Node 1 executes the operations that node 2 requests in
+# $SHARED, one at a time, and continues with the next one after it was killed and restarted.
 KINDS=(kill-queue fail-post drop-reply hold-bio hold-submit cut loss delay device-target
 	device-client export port reload target-dies storage forced)
 MINUTES=${1-0}
 SEED=${2-$RANDOM}
 VERIFY_EVERY=16		# faults
-# of each checker: between them the shell has to be heard
+# Threads of each checker: so few that the shell still gets processor time.
 THREADS=3
 [ -z "$LAB_SLOW" ] || THREADS=2
 UUID=11111111-2222-4333-8444-55555555555
@@ -28,7 +28,7 @@ serve_exports() {
 	export_disk disk2 "$null" -- --uuid ${UUID}2
 }
 
-# serve OPERATION [ARG...] - what node 2 asks for; the last line is the answer
+# serve OPERATION [ARG...] - execute an operation for node 2; the last line of output is the answer
 serve() {
 	case $1 in
 	strike) strike rnbd-target "$2" "$3" "${4-0}" ;;
@@ -90,7 +90,7 @@ if [ "$NODE" = 1 ]; then
 fi
 
 asked=0
-# tell_target OPERATION... - without waiting; ask OPERATION... - the answer is in $answer
+# tell_target OPERATION... - request it and do not wait; ask OPERATION... - wait, and set $answer
 tell_target() {
 	asked=$((asked + 1))
 	echo "$*" >"$SHARED/op.tmp"
@@ -103,7 +103,7 @@ ask() {
 }
 ask_hits() { ask hits "$1"; [ "$answer" -gt "$2" ]; }
 
-# of both disks
+# sum COUNTER - print the sum for both disks; sum_over COUNTER VALUE - it is larger; for wait_for
 sum() { echo $(($(counter "${dev[0]}" "$1") + $(counter "${dev[1]}" "$1"))); }
 sum_over() { [ "$(sum "$1")" -gt "$2" ]; }
 is() { [ "$(counter "$1" state)" = "$2" ]; }
@@ -117,7 +117,7 @@ load() {
 	done
 }
 
-# Both are live, and requests of each are answered. They share a session.
+# settle - wait until both disks, which share a session, are live and complete requests
 settle() {
 	local i before
 	for i in 0 1; do
@@ -138,7 +138,7 @@ check() {
 	done
 }
 
-# lost BEFORE - a connection was lost and is back; sum counts that of the session twice
+# lost BEFORE - wait for a reconnect after the sum BEFORE; it counts the shared session twice
 lost() { wait_for 60 sum_over reconnects "$1"; }
 
 fault() {
@@ -158,7 +158,7 @@ fault() {
 		lost "$before"
 		;;
 	hold-bio | hold-submit)
-		# an old write is in the target while the client comes again
+		# The target holds an old write while the client reconnects.
 		i=delay_${1#hold-}
 		ask hits "$i"
 		seen=$answer
@@ -212,7 +212,7 @@ fault() {
 		lost "$before"
 		;;
 	export)
-		# the session stays
+		# The disk is attached again; its session stays.
 		i=$((RANDOM % 2))
 		seen=$(now_ms)
 		ask export disk$i
@@ -246,7 +246,7 @@ fault() {
 		fio --name=l --filename="$i" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 \
 			--size=4m --time_based --runtime=3600 >"$OUT/forced" 2>&1 &
 		got=$!
-		# beside two busy disks a program takes long to begin
+		# While two other disks are busy, a program starts slowly.
 		wait_for 60 counter_over "$i" requests 20
 		rnbd detach "$i" --force || die "forced detach failed"
 		wait $got && die "fio saw no error"
@@ -256,7 +256,7 @@ fault() {
 }
 killed() { [ "$(hits rnbd kill_queue)" -ge "$1" ]; }
 some_reconnecting() { is "${dev[0]}" reconnecting || is "${dev[1]}" reconnecting; }
-# the disk whose storage is suspended answers nothing any more
+# stands_still - the disk with suspended storage completes no request for 0.5 s; for wait_for
 stands_still() {
 	local before
 	before=$(completed "${dev[0]}")
@@ -264,7 +264,7 @@ stands_still() {
 	[ "$(completed "${dev[0]}")" = "$before" ]
 }
 
-# What a failure leaves behind tells why.
+# die TEXT... - as in lab.sh, and show the state of the disks and the blocked tasks
 die() {
 	local d
 	echo "FAILED: $*; fault: ${kind-none}" >&2
@@ -293,7 +293,7 @@ declare -A count=()
 total=0
 end=$((SECONDS + MINUTES * 60))
 while :; do
-	# in this shell: another one has random numbers of its own
+	# Draw the numbers in this shell: a subshell does not advance the sequence of $RANDOM.
 	ranks=()
 	for k in "${KINDS[@]}"; do ranks+=("$RANDOM $k"); done
 	mapfile -t order < <(printf '%s\n' "${ranks[@]}" | sort -n | cut -d ' ' -f 2)
@@ -310,7 +310,7 @@ while :; do
 			load
 			settle
 		fi
-		# each kind at least once
+		# End only after each kind has happened at least once.
 		if [ $SECONDS -ge $end ] && [ $total -gt ${#KINDS[@]} ]; then break; fi
 	done
 	[ $SECONDS -lt $end ] || break

@@ -2,25 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 400 --ignore-report Cannot.allocate.a.scan.area
 # kernel: debug
-# short: memory allocations fail in logins and I/O at both ends: one clear error or another try, data right
+# short: allocations fail in logins and in I/O at either end: one clear error or a retry, and data are right
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/nomem.sh
 
-# at least so many logins that work, and that are refused, in at most so many
+# EACH logins must succeed, and EACH must be refused, within TRIES logins.
 EACH=4 TRIES=80
 
 set_host_id
 debugfs_ready
 if [ "$NODE" = 1 ]; then
 	target_start
-	# Both are whole: where the storage itself fails to get memory that is its error.
+	# Allocate all pages now: later a failed allocation would be an error of the storage.
 	disk=$(null_disk 16) || exit 1
 	dd if=/dev/zero of="$disk" bs=1M count=16 oflag=direct status=none || die "dd failed"
 	dd if=/dev/zero of=/dev/shm/file bs=1M count=16 status=none || die "dd failed"
 	export_disk disk0 "$disk"
 	export_disk file0 /dev/shm/file
-	# with these a list takes more than one frame
+	# With these exports a list needs more than one frame.
 	for i in {1..18}; do
 		dir=$CFG/exports/more$i
 		mkdir "$dir" || die "mkdir"
@@ -67,14 +67,15 @@ grep 'no memory for the list of exports; try again' "$OUT/error" || die "unclear
 same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a target that did nothing wrong"
 same "$(rnbd discover "$ADDR" --json | jq length)" 20 "exports"
 
-# no_disk - detach what is attached; true if nothing is left
+# no_disk - detach all disks; true if none is left; for wait_for
 no_disk() {
 	rnbd detach --all
 	[ -z "$(ls -d /sys/block/rnbd* 2>/dev/null)" ]
 }
 
-# logins END - some work, the others say why not and leave nothing. An acknowledgment that
-# finds no memory is an error of the socket, although the disk is attached or detached.
+# logins END - attach while allocations fail at END: an attach succeeds, or fails with one line of
+# error and leaves no disk. If the netlink acknowledgment cannot be allocated, the command fails
+# although the disk was attached or detached.
 logins() {
 	local dev good=0 bad=0
 	for _ in $(seq $TRIES); do
@@ -118,8 +119,8 @@ wait_for 20 counter_over "$dev" requests 100
 barrier load
 fail rnbd 800
 barrier io-fails
-# disk_is_lost NUMBER: the disk has lost its connection more often; on a slow machine the
-# keep-alive of the other disk may meet the fault point first, which is armed again then
+# disk_is_lost NUMBER: the disk has lost more than NUMBER connections; for wait_for. On a slow
+# machine the keep-alive of the other session may trigger kill_queue first; then arm it again.
 disk_is_lost() {
 	counter_over "$dev" lost "$1" && return
 	[ "$(hits rnbd kill_queue)" = "$struck" ] && return 1

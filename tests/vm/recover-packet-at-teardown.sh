@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1536 --timeout 300
 # kernel: debug
-# short: packets that soft-RoCE still handles while their queue pair goes away: nobody touches what is freed
+# short: soft-RoCE handles a packet while its queue pair is destroyed: no use after free
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# soft-RoCE of 6.12 uses a queue pair for a moment longer than it has it. A probe
-# makes the moment long at the target; the kernel reports if it was too long.
+# soft-RoCE of Linux 6.12 uses a queue pair for a moment without a reference after it has queued a
+# packet. A probe at the target prolongs that moment. Without the work-around in quirks.c KASAN
+# reports a use after free.
 ROUNDS=5
 
 held_up() { cat /sys/module/rnbd_faults/parameters/late_packets; }
@@ -27,7 +28,7 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# The probe holds up the target's processors: it may be late to answer.
+# The probe delays the processors of the target, so an attach may time out: retry it.
 attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
 
 lab barrier exported

@@ -4,11 +4,11 @@
 # adapter: only
 # turns: 2
 # without: event register modify rnr delay merge, because its keep-alive is 250 ms
-# short: a lost connection with policy fail, or a deactivated disk: all I/O ends with an error, nothing hangs
+# short: the connection is lost with policy fail, or a disk is deactivated: all I/O ends with an error, and nothing hangs
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Ways in which the administrator of the target ends a session.
+# Ways by which the administrator of the target ends a session
 WAYS="export-disabled host-denied export-unlinked port-disabled"
 
 end_session() {
@@ -40,15 +40,15 @@ if [ "$NODE" = 1 ]; then
 		lab barrier "load-$way"
 		echo "$way under load"
 		end_session "$way" || die "$way failed"
-		# a removed link only begins it
+		# Removing the link does not wait for the end of the attachment.
 		[ "$way" != export-unlinked ] || wait_for 20 sessions_are disk0 0
 		[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left over"
 		lab barrier "down-$way" --timeout 120
 		allow_again "$way" || die "undoing $way failed"
 	done
 
-	# what the client deactivates: requests that storage holds up, an attempt to connect
-	# that waits for its login, and one that finds nobody
+	# The client deactivates a disk whose requests are in hung storage, then one whose login
+	# waits, then one whose export is disabled.
 	modprobe dm-mod 2>/dev/null
 	disk=$(null_disk 64) || exit 1
 	echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup failed"
@@ -76,7 +76,7 @@ if [ "$NODE" = 1 ]; then
 	lab barrier deactivated --timeout 60
 	rnbd export enable held || die "enable failed"
 	lab barrier enabled
-	# it is stopped, twice, and never hears of it
+	# The client pauses this machine twice.
 	lab barrier silent --timeout 120
 	lab barrier both --timeout 200
 	wait_for 20 sessions_are held 0
@@ -90,7 +90,7 @@ if [ "$NODE" = 1 ]; then
 	lab barrier down2 --timeout 120
 	configfs_clear
 	unload
-	# the machine is killed by its peer in the last part
+	# The client kills this machine in the last part.
 	device_add
 	target_start
 	export_disk disk0 "$(null_disk 64)"
@@ -100,10 +100,10 @@ fi
 
 modprobe rnbd io_timeout=$((10 * ${LAB_SLOW:-1}))
 before=$(rdma_own)
-# as short as the keep-alive allows: writes that were sent wait for the end of recovery
+# loss_timeout is as short as the keep-alive allows, because sent writes are held until its end.
 fail=(--policy fail --keepalive $((250 * ${LAB_SLOW:-1})) --loss-timeout $((1 + ${LAB_SLOW:-1})))
 
-# load DEV [RW]: I/O that goes on until it fails
+# load DEV [RW]: start I/O that continues until it fails; set pid
 load() {
 	fio --name=load --filename="$1" --direct=1 --ioengine=libaio --rw="${2:-randrw}" \
 	    --bs=16k --iodepth=32 --size=32m --time_based --runtime=3600 --minimal \
@@ -112,7 +112,7 @@ load() {
 	wait_for 20 counter_over "$1" requests $((200 / ${LAB_SLOW:-1}))
 }
 
-# lost DEV: I/O must end with an error, and the disk must go
+# lost DEV: the disk must fail, I/O must end with an error, and a detach must leave no RDMA object
 lost() {
 	wait_for 60 grep -q failed "/sys/block/$(basename "$1")/rnbd/state"
 	wait_for 30 sh -c "! kill -0 $pid 2>/dev/null"
@@ -127,7 +127,7 @@ lost() {
 for way in $WAYS; do
 	lab barrier "up-$way"
 	dev=$(attach disk0 "${fail[@]}") || exit 1
-	# writes alone, too: those that are flushed were never read requests
+	# Two ways have writes only, so that no flushed request was used for a read before.
 	case $way in
 	export-disabled | port-disabled) load "$dev" randwrite ;;
 	*) load "$dev" ;;
@@ -137,7 +137,7 @@ for way in $WAYS; do
 	lab barrier "down-$way"
 done
 
-# stuck DEV: at least so many writes are in flight, and none ends
+# stuck DEV: 16 or more writes are in flight, and none completes for 0.5 s; for wait_for
 writes() { awk '{ print $5 }' "/sys/block/${1##*/}/stat"; }
 stuck() {
 	local now before
@@ -146,16 +146,16 @@ stuck() {
 	read -r _ now <"/sys/block/${1##*/}/inflight"
 	[ "$now" -ge 16 ] && [ "$(writes "$1")" = "$before" ]
 }
-# deactivate DEV: at once, completely, and once more
+# deactivate DEV: it is fast, fails all I/O, leaves no RDMA object, and may be repeated
 deactivate() {
 	local sent took=${EPOCHREALTIME/[.,]/}
 	rnbd deactivate "$1" || die "rnbd deactivate failed"
-	# the device holds nothing any more
+	# The connection of the disk is gone, and with it all its RDMA objects.
 	same "$(rdma_own)" "$before" "RDMA objects"
 	same "$(counter "$1" state)" failed state
 	sent=$(counter "$1" requests)
 	took=$(((${EPOCHREALTIME/[.,]/} - took) / 1000))
-	# What waited for a silent target would wait until the test fails.
+	# A deactivation that waits for a silent target would take longer than this.
 	[ $took -lt $((LAB_SLOW ? 60000 : 3000)) ] || die "it took $took ms"
 	same "$(counter "$1" last_error)" "deactivated by the administrator"
 	rnbd list "$1" --json | jq -e '.[0] | .state == "failed" and .last_error == "deactivated by the administrator"' ||
@@ -185,14 +185,14 @@ deactivate "$dev"
 grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 story="connecting>live live>failed"
 wait_for 10 story_is "$story"
-# the connection that was ended may count, for it is that of all disks of the session
+# The counter is one of the session, and may include the connection that the deactivation ended.
 need "$dev" lost -le 1
 detach "$dev"
 wait_for 10 story_is "$story failed>closing"
 lab barrier let-go
 lab barrier gone --timeout 60
 
-# a write that waits meanwhile
+# waiting: start a write and wait until it blocks; set pid
 waiting() {
 	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null &
 	pid=$!
@@ -223,7 +223,7 @@ deactivate "$dev"
 seen=$(counter "$dev" attempt)
 lab barrier deactivated
 lab barrier enabled
-# whoever reconnects would have done so before this one
+# If the deactivated disk reconnected, it would do so before this attach succeeds.
 other=$(attach held --queues 2) || exit 1
 need "$dev" attempt -eq "$seen"
 same "$(counter "$dev" state)" failed state
@@ -256,7 +256,7 @@ for _ in 1 2 3; do
 	rnbd deactivate "$dev" 2>"$OUT/deactivate" &
 	both=$!
 	rnbd detach "$dev" --force || die "forced detach failed"
-	# its node may be there longer than the disk
+	# The device node may outlive the disk, so several messages are valid.
 	wait $both || grep -q 'detached\|not attached\|is no disk of rnbd\|without a device' "$OUT/deactivate" ||
 		die "unclear: $(cat "$OUT/deactivate")"
 	wait_for 20 sh -c "! kill -0 $pid 2>/dev/null"

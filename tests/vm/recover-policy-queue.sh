@@ -4,7 +4,7 @@
 # turns: 3
 # adapter: only
 # without: event, because a lost packet costs a retry time-out of the time to reconnect
-# short: policy queue: cut links, killed queues, lost replies and removed devices cost time, never an I/O error
+# short: with policy queue, cut links, killed queue pairs, lost replies and removed devices cost time, but never an I/O error
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -44,7 +44,7 @@ modprobe rnbd io_timeout=3
 dev=$(attach disk0 --queues 2 --keepalive 1000) || exit 1
 sys=/sys/block/$(basename "$dev")/rnbd
 
-# on a slow kernel the shell has to be heard beside it
+# On a slow kernel a lighter load leaves processor time for the shell.
 depth=16 sizes=4k-64k
 if [ -n "$LAB_SLOW" ]; then depth=4 sizes=4k-16k; fi
 
@@ -57,7 +57,7 @@ load() {
 	wait_for 20 counter_over "$dev" requests 200
 }
 
-# The load must still run, and move.
+# still_runs: the load has not ended, and its requests complete
 still_runs() {
 	local before
 	before=$(counter "$dev" requests)
@@ -65,7 +65,7 @@ still_runs() {
 	kill -0 "$pid" 2>/dev/null || die "fio ended: $(tail -5 "$OUT/load")"
 }
 
-# again WHAT: the connection is replaced
+# again WHAT: the session reconnects after WHAT, and the load continues
 again() {
 	wait_for 40 counter_over "$dev" reconnects "$seen"
 	wait_for 20 grep -q live "$sys/state"

@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 64M --disk 768M --timeout 500
 # turns: 3
-# short: ext4 over a target whose power fails at any flush: fsck is clean, and what was synced is there
+# short: the power of the target fails after any flush: ext4 on the disk is clean, and all synced files are there
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# dm-log-writes under the target logs every write and flush in the order in
-# which the storage saw them. A part of the log written to a disk is what a
-# power cut at that moment leaves.
+# dm-log-writes below the export logs every write and flush in the order in which the storage got
+# them. Replaying a beginning of the log to an image gives the contents of the disk after a power
+# cut at that moment.
 
-# not fewer: writes between the second and the third get lost, others follow
+# At least 4: the last check omits the writes between files 2 and 3 and replays the later ones.
 FILES=4
-CHECKS=4		# flushes that are looked at, besides the moments after each sync
+CHECKS=4		# power cuts after a flush, besides one after the sync of each file
 TREE=/usr/share/zoneinfo/Europe
 LOG=/dev/lab/disk1
 [ -z "$LAB_SLOW" ] || TREE=/usr/share/zoneinfo/Indian
@@ -29,7 +29,7 @@ if [ "$NODE" = 2 ]; then
 		tell "done-$mode-0" ""
 		wait_for 60 test -e "$SHARED/marked-$mode-0"
 		for i in $(seq 1 $FILES); do
-			# what nobody has synced, in between
+			# Other files are written concurrently and not synced.
 			cp -a $TREE "/mnt/t/tree-$i" &
 			dd if=/dev/urandom of="/mnt/t/new" bs=1k count=$((i * 37)) conv=fsync status=none || die dd
 			mv /mnt/t/new "/mnt/t/file-$i"
@@ -49,14 +49,14 @@ if [ "$NODE" = 2 ]; then
 	exit 0
 fi
 
-# holds IMAGE N MODE - the file system is whole and has the first N files
+# holds IMAGE N MODE - the file system is clean and has the first N files
 holds() {
 	local i
 	cp --sparse=always "$1" /dev/shm/check
 	e2fsck -y -E journal_only /dev/shm/check >"$OUT/fsck" 2>&1
 	[ $? -le 1 ] || return 1
 	e2fsck -fn /dev/shm/check >"$OUT/fsck" 2>&1 || return 1
-	# with one program for all files: to start it is most of the work
+	# Run debugfs once for all files: to start it takes longer than its work.
 	rm -rf /dev/shm/files && mkdir /dev/shm/files
 	for i in $(seq 1 "$2"); do echo "dump file-$i /dev/shm/files/$i"; done |
 		debugfs -f - /dev/shm/check >/dev/null 2>&1
@@ -66,7 +66,7 @@ holds() {
 	[ "$2" = 0 ] || md5sum -c --strict --status /dev/shm/sums
 }
 
-# mark_at NAME - the entry of a mark
+# mark_at NAME - print the number of the log entry with this mark
 mark_at() { sed -n "s/^entry=\([0-9]*\) .* mark=$1$/\1/p" "$OUT/list"; }
 
 modprobe dm-log-writes || die "no dm-log-writes"
@@ -89,7 +89,7 @@ for mode in through back; do
 	logreplay list $LOG >"$OUT/list" || die "the log cannot be read"
 	first=$(mark_at file-0)
 	last=$(mark_at "file-$FILES")
-	# after the sync of each file, and after some of the flushes
+	# Cut the power after the sync of each file and after some of the flushes.
 	awk -v first="$first" -v last="$last" -v checks=$CHECKS '
 		{ at = substr($1, 7) + 0 }
 		at > first && at < last && $4 ~ /flush|fua/ { flush[n++] = at + 1 }
@@ -112,14 +112,14 @@ for mode in through back; do
 		done
 		holds /dev/shm/image "$have" "$mode" ||
 			die "a power cut after entry $point: $(tail -3 "$OUT/fsck"), files that must be there: $have"
-		# the check must be able to fail: what was not yet written is not there
+		# The check must be able to fail: a file that was not yet written must be missing.
 		if [ "$have" -lt $FILES ] && [ "$(mark_at "file-$have")" = "$point" ]; then
 			holds /dev/shm/image $((have + 1)) "$mode" && die "a file before it was written"
 		fi
 	done <"$OUT/points"
 	note "$(wc -l <"$OUT/points") moments of a power cut: clean, and what was synced is there"
 
-	# and what a storage that loses writes leaves is found out
+	# The check must detect storage that loses writes between two syncs.
 	rm -f /dev/shm/image
 	truncate -s $((sectors * 512)) /dev/shm/image
 	run logreplay replay $LOG /dev/shm/image 0 "$(mark_at file-2)"

@@ -3,16 +3,16 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # turns: 3
 # kernel: stock
-# short: a connection whose request is older than a keep-alive interval is probed: slow storage answers, and a silent connection is given up
+# short: a connection with a request older than a keep-alive interval is probed: slow storage answers, a silent connection is closed
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R16. Keep-alives travel on the first connection. On the second one nothing is expected
-# while it is idle, so only a probe finds out that it is silent. The packets with
-# SENDs of the target to that queue pair are dropped; all others arrive, acknowledgments too, so
-# the device of the client reports no error.
-KEEPALIVE=500			# so short that the device of the target still repeats its SENDs
-HELD=$((8 * KEEPALIVE))		# longer than the limit for a silent peer, 3 intervals
+# Rule R16. Keep-alives use the first connection only. The client expects nothing on the second one
+# while it is idle, so only a probe can detect that it is silent. nft drops the packets with SENDs
+# of the target to that queue pair. All others arrive, also acknowledgments, so the device of the
+# client reports no error.
+KEEPALIVE=500			# ms; the probe fails while the target still retransmits its SENDs
+HELD=$((8 * KEEPALIVE))		# ms; longer than the limit for a silent peer, 3 intervals
 
 set_host_id
 if [ "$NODE" = 1 ]; then
@@ -38,7 +38,7 @@ IFS=', -' read -r cpu _ <"/sys/block/$disk/mq/1/cpu_list"
 [ -n "$cpu" ] || die "no processor has the second hardware queue"
 works "$dev"
 
-# The two queue pairs of the session, and the packets that arrive for each
+# Count the packets that arrive for each of the two queue pairs of the session.
 mapfile -t pairs < <(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*type RC.*/\1/p')
 same "${#pairs[@]}" 2 "queue pairs of the client"
 nft -f - <<-EOF
@@ -54,7 +54,7 @@ packets() {
 	nft list table ip silent | awk -v kind="\"$1\"" '
 		$NF == kind { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
 }
-# While the disk is idle only the first connection has keep-alives.
+# While the disk is idle, the connection with more packets is the first one: it has the keep-alives.
 heard() { [ $(($(packets 0) + $(packets 1))) -ge 20 ]; }
 wait_for 60 heard
 second=1
@@ -63,7 +63,7 @@ note "packets while the disk was idle: $(packets 0) and $(packets 1)"
 before=$(packets $second)
 [ $((before * 2)) -lt "$(packets $((1 - second)))" ] || die "which one has the keep-alives?"
 
-# on_second COMMAND...: its requests take the second connection
+# on_second COMMAND...: run it on a CPU whose requests use the second connection
 on_second() { taskset -c "$cpu" "$@"; }
 on_second dd if="$dev" of=/dev/null bs=4k count=50 iflag=direct status=none || die "dd failed"
 [ "$(packets $second)" -ge $((before + 50)) ] || die "the requests of CPU $cpu have taken the other connection"
@@ -76,7 +76,7 @@ began=$(now_ms)
 on_second dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct status=none || die "the write failed"
 took=$(($(now_ms) - began))
 need_counter $took -ge $((HELD * 3 / 4)) "ms of the write"
-# the acknowledgment of the request and its reply, and at least one answer
+# The acknowledgment of the request, the reply, and at least one answer to a probe arrive.
 need_counter $(($(packets $second) - before)) -ge 4 "packets of the connection during the write"
 need "$dev" lost -eq 0
 
@@ -92,7 +92,7 @@ need_counter "$(packets dropped)" -gt 0 "packets that were dropped"
 nft delete table ip silent || die "the rules stay"
 note "given up after $took ms"
 need_counter $took -ge $KEEPALIVE "ms until the connection was given up"
-# Without the probe it would be the limit of a request, which is 30 s.
+# Without the probe the limit of a request, 30 s, would apply.
 need_counter $took -lt $((8 * KEEPALIVE + 4000)) "ms until the connection was given up"
 dmesg_has 'no sign of life from the peer' || die "the log does not say why"
 live() { [ "$(counter "$dev" state)" = live ]; }

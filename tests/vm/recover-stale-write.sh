@@ -3,23 +3,22 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: no old write lands on a newer one, whoever sent that: three guards are needed, and enough
+# short: no old write overwrites newer data from any path; each of three guards is necessary, and together they suffice
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The target holds one write up (a fault point), and the client loses its queue pair.
-# Each of three guards keeps that write from landing on newer data, and is switched off
-# once to show that it is needed:
+# A fault point delays one write at the target, and the client loses its queue pair. Each of three
+# guards prevents that this write overwrites newer data. A round without it shows the damage:
 #
-# - drain: the client connects again. The login must wait until a write that is held up
-#   behind the check of the epoch, as by slow storage, has ended.
-# - check: the administrator deactivates the disk, so the write fails. If it is held up
-#   before the check of the epoch, as by a slow thread, the check must drop it.
-# - hold: the disk has the policy to fail, and the application writes what has failed
-#   over another attachment (another host id), and newer data after it. The client must
-#   keep the write until the target has confirmed that it no longer executes it.
+# - drain: the client reconnects. The new attachment must wait until a write that is delayed after
+#   the check of the epoch, as by slow storage, has ended.
+# - check: the administrator deactivates the disk, so the write fails. If it is delayed before the
+#   check of the epoch, as by a slow thread, the check must drop it.
+# - hold: the disk has the policy fail. The application repeats a failed write over another
+#   attachment (another host id) and then writes newer data there. The client must hold the write
+#   until the target has confirmed that it no longer executes it.
 
-HELD=200000		# ms at most: ended when the client says so
+HELD=200000		# ms at most; the delay ends when the client requests it
 BLOCK=7
 ROUNDS="queue-none queue-drain gone-none gone-check path-none path-hold"
 
@@ -52,7 +51,7 @@ if [ "$NODE" = 1 ]; then
 		lab barrier "release-$round" --timeout 60
 		strike rnbd-target "$hold" 0
 		lab barrier "written-$round" --timeout 60
-		# the old session has gone: what was held up has landed, or not
+		# The old attachment has ended: the delayed write was executed or dropped.
 		wait_for 20 grep -qx "$left" "$CFG/exports/disk0/sessions"
 		[ "$(hits rnbd-target "$hold")" = $((struck + 1)) ] || die "$round: no write was held up"
 		stale=$(($(cat "$CFG/exports/disk0/stale_requests") - stale))
@@ -79,15 +78,15 @@ put() {
 		dd of="$1" bs=4k seek=$BLOCK count=1 iflag=fullblock oflag=direct status=none
 }
 
-# both: the application writes over one path, over the other one what has failed, and then
-# newer data
+# both: the application writes generation 2 over one path, repeats it over the other one if it
+# fails, and then writes generation 3 over the other one
 both() {
 	put "$dev" 2 2>/dev/null || put "$other" 2 || return 1
 	put "$other" 3
 }
 
-# one ROUND ATTACH-OPTIONS...: generation 1 is written; 2 is held up while the
-# connection is lost; 3 follows it
+# one ROUND ATTACH-OPTIONS...: write generation 1; generation 2 is delayed at the target while the
+# connection is lost; generation 3 follows it; set $found to the generation on the disk
 one() {
 	local round=$1 pid
 	shift
@@ -97,7 +96,7 @@ one() {
 	lab barrier "hold-$round"
 	case $round in
 	path-*)
-		# its keep-alive is too rare to meet the fault point
+		# With this keep-alive interval kill_queue does not hit the other session.
 		other=$(attach disk0 --queues 1 --keepalive 60000 --host-id "$(host_id 3)") || exit 1
 		both &
 		;;
@@ -120,7 +119,7 @@ one() {
 	esac
 	case $round in
 	queue-none | path-none)
-		# the login waits for the write that is held up
+		# The attachment waits for the delayed write.
 		wait_for 20 counter_over "$dev" attempt 3
 		need "$dev" held -eq 1
 		kill -0 $pid || die "$round: the write has ended"
@@ -141,7 +140,7 @@ one() {
 		wait $pid || die "$round: the application saw an error on both paths"
 		lab barrier "release-$round"
 		wait_for 20 counter_over "$dev" reconnects 0
-		# the session may be there before the target has ended the old write
+		# The session may be live while the attachment still waits for the old write.
 		wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
 		;;
 	esac

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
 # adapter: also
-# short: another target gets the address: disks reconnect to the export with the same UUID, and to no other one
+# short: another target takes over the address: disks reconnect to the export with the same UUID, and to no other export
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -15,7 +15,7 @@ export_as() { export_disk disk0 "$back" -- --uuid "$1" --write-cache through; }
 sys() { echo "/sys/block/${dev##*/}/rnbd"; }
 reconnecting() { [ "$(cat "$(sys)/state")" = reconnecting ]; }
 live() { [ "$(cat "$(sys)/state")" = live ]; }
-# A module that is loaded anew has another UUID if none is stored.
+# forget_target: reload the target without its stored UUID, so that it gets a new one
 forget_target() {
 	rnbd clear --force || die "clear"
 	wait_for 20 reconnecting

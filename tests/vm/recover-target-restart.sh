@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 256M --timeout 280
 # turns: 3
-# short: the target dies and comes back: nothing acknowledged is missing, or the disk says so; time limits hold
+# short: the target dies and restarts: no acknowledged write is missing, or the disk fails and says so; time limits hold
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -25,8 +25,7 @@ lab barrier exported
 modprobe rnbd
 sys() { echo "/sys/block/$(basename "$dev")/rnbd"; }
 
-# writer: numbered blocks, one after the other; the last number acknowledged is
-# kept outside of the disk
+# writer NAME: write numbered blocks in order; $OUT/acked.NAME has the last acknowledged number
 writer() {
 	local n
 	for n in $(seq 0 4000); do
@@ -79,7 +78,8 @@ dd if=/dev/urandom of="$dev" bs=64k count=8 oflag=direct status=none || die "wri
 lab reset 1
 wait_for 60 grep -q failed "$(sys)/state"
 grep -q 'may have lost' "$(sys)/last_error" || die "reason: $(cat "$(sys)/last_error")"
-# no path error: over another path, a flush would succeed without the lost writes
+# The error must not be a path error: multipath would retry, and over another path a flush would
+# succeed without the lost writes.
 said=$(LC_ALL=C dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>&1) && die "still reads"
 [[ $said == *"Remote I/O error"* ]] || die "it says: $said"
 echo "  not flushed: $(cat "$(sys)/last_error")"
@@ -108,7 +108,7 @@ wait_for 20 grep -q reconnecting "$(sys)/state"
 start=${EPOCHREALTIME/[.,]/}
 if dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "read without a target"; fi
 took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
-# this script may have seen the loss late: the kernel says when it was
+# The script may notice the loss late, so use the timestamps of the kernel log.
 logged_at() { dmesg | grep "$1" | tail -n 1 | sed 's/^\[ *\([0-9]*\)\.\([0-9]*\)\].*/\1\2/'; }
 since_loss() { echo $((($(logged_at "$1") - $(logged_at "connection lost")) / 1000)); }
 gap=$(since_loss "not attached for 2 seconds")

@@ -3,30 +3,30 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
 # turns: 4
-# short: the reply to a request to attach is lost: the client repeats or ends the attachment, the target keeps no second one, and the data are right
+# short: the reply to ATTACH is lost: the client retries or gives up the attachment, the target keeps no second one, and data are right
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R11. The fault point drop_attach_reply has the target grant an attachment and not send
-# the reply. A disk that is attached for the first time gives up after 10 s and detaches the
-# handle that it had asked for. A disk that reconnects asks again with a higher generation.
+# Rule R11. With the fault point drop_attach_reply the target grants an attachment and does not send
+# the reply. The first attach of a disk fails after 10 s, and the client detaches the handle that it
+# has requested. A disk that reconnects sends ATTACH again with a higher generation.
 TRACING=/sys/kernel/tracing
 
 dropped() { [ "$(hits rnbd-target drop_attach_reply)" = "$1" ]; }
-# attachments EXPORT COUNT: those that the target has
+# attachments EXPORT COUNT: the target has COUNT attachments of the export; for wait_for
 attachments() { [ "$(cat "$CFG/exports/$1/sessions")" = "$2" ]; }
-# handles EXPORT: index and generation of each request to attach it, as the target saw them
+# handles EXPORT: print index and generation of each ATTACH of the export that the target received
 handles() {
 	sed -n "s/.* handle: .*index=\([0-9]*\) generation=\([0-9]*\) export=\"$1\"\$/\1 \2/p" $TRACING/trace
 }
-# fails EXPORT [OPTIONS]: the attach fails, and says why
+# fails EXPORT [OPTIONS]: the attach fails, and the error names the missing reply
 fails() {
 	refused timeout 100 rnbd attach "$ADDR" "$@" 2>"$OUT/refused"
 	cat "$OUT/refused"
 	grep -q "does not answer the request to attach" "$OUT/refused" || die "the error does not name the reply"
 }
-# moves: requests of the disk that has the load are answered
+# moves: requests of the loaded disk complete, and its checker still runs
 moves() {
 	local before
 	before=$(completed "$disk")
@@ -71,8 +71,8 @@ attachments other 1 || die "the target has another attachment"
 moves
 need "$disk" lost -eq "$lost"
 
-# again NUMBER: when this reply has been lost, the disk is live again since $began, the target
-# has one attachment of it, and its handle is newer than the one whose reply was lost
+# again NUMBER: after reply NUMBER was dropped, the disk becomes live (later than $began), the
+# target has one attachment of it, and its handle is newer than that of the dropped reply
 again() {
 	local before after
 	wait_for 30 dropped "$1"
@@ -95,7 +95,7 @@ again 3
 need "$disk" lost -eq "$lost"
 
 note "a disk whose connection was lost"
-# otherwise it would attach at the same time, and lose its reply
+# The other disk would attach at the same time, and the target could drop its reply instead.
 detach "$dev"
 began=$(now_ms)
 strike rnbd-target drop_attach_reply 1

@@ -3,35 +3,35 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: also
 # turns: 4
-# short: of two disks in a session one loses its export under load and waits, or fails; the other goes on without a pause; a host that may use nothing has no session
+# short: two disks share a session: the export of one is disabled under load, the other disk goes on; a host denied all exports has no session
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/storage.sh
 
-# ms: a request of the other disk takes less, and the export is away for longer
+# ms; longer than any request of the other disk, and shorter than the export is disabled
 BOUND=$((4000 * ${LAB_SLOW:-1}))
-# ns of a request of the storage behind a disk that has as many requests in flight as it may: so
+# ns per request of the storage behind the disk that is tested at full depth. The storage must be so
 # slow that the processors are idle
 STORAGE_NS=300000000
-# requests to attach again, with pauses of up to 1 s, which take longer than that
+# Attempts to attach, with pauses of up to 1 s, which take longer than BOUND
 ATTEMPTS=$((7 * ${LAB_SLOW:-1}))
-# units: more than the requests of the disk that stays need
+# units; more than the requests of the other disk need
 FEW=64
-# the export that is taken away
+# The export that is disabled
 EXPORT=one
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# session KEY: of the only live session of the target
+# session KEY: print a value of the only live session of the target
 session() { rnbd session list --target --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
 
-# connection: what changes if the session is made again, as both ends have it
+# connection: print values of both ends that change if the session reconnects
 connection() {
 	echo "epoch $(counter "$stay" epoch), lost $(counter "$stay" lost)," \
 		"reconnects $(counter "$stay" reconnects), session $(session session)"
 }
 
-# load: verified I/O on the disk that stays
+# load: start I/O with checksums on the disk that stays attached
 load() {
 	local before
 	before=$(completed "$stay")
@@ -42,7 +42,7 @@ load() {
 	wait_for 20 completed_over "$stay" $((before + 100))
 }
 
-# moves: requests of the disk that stays are answered
+# moves: requests of the disk that stays attached complete
 moves() {
 	local before
 	before=$(completed "$stay")
@@ -51,13 +51,13 @@ moves() {
 	same "$(counter "$stay" state)" live "state of $stay"
 }
 
-# load_ends: it has seen no error, and no request took long
+# load_ends: stop the load; it had no error, and no request took as long as BOUND
 load_ends() {
 	local slowest
 	moves
 	kill -INT $load
 	wait $load
-	# the first line is about the signal
+	# fio writes a line about the signal before its JSON.
 	sed -n '/^{/,$p' "$OUT/stay" >"$OUT/stay.json"
 	jq -e '.jobs[0].error == 0' "$OUT/stay.json" >/dev/null || die "I/O error on $stay: $(cat "$OUT/stay" "$OUT/stay.said")"
 	slowest=$(jq '.jobs[0] | [.read, .write] | map(.clat_ns.max) | max / 1000000 | floor' "$OUT/stay.json")
@@ -65,7 +65,7 @@ load_ends() {
 	need_counter "$slowest" -lt "$BOUND" "ms of the slowest request of $stay"
 }
 
-# take_away: disable the export of the other disk. The command returns, and the attachment has ended.
+# take_away: disable the export of disk $one; the command returns after its attachment has ended
 take_away() {
 	before=$(connection)
 	began=$(now_ms)
@@ -78,7 +78,7 @@ take_away() {
 }
 
 away_for_long() { [ $(($(now_ms) - began)) -gt "$BOUND" ]; }
-# stays_away: for longer than a request of the other disk may take
+# stays_away: the export stays disabled for longer than BOUND, and the client retries ATTACH
 stays_away() {
 	wait_for 60 counter_over "$one" attempt "$ATTEMPTS"
 	counter "$one" last_error | grep -q 'no such enabled export' || die "last_error: $(counter "$one" last_error)"
@@ -88,7 +88,7 @@ stays_away() {
 	moves
 }
 
-# give_back: enable the export; the disk comes back by itself, and the session has stayed
+# give_back: enable the export; the disk attaches it again, and the session has not reconnected
 give_back() {
 	began=$(now_ms)
 	run rnbd export enable $EXPORT
@@ -115,7 +115,7 @@ checker=$!
 wait_for 20 completed_over "$one" $(($(completed "$one") + 50))
 take_away
 stays_away
-# nothing of it is answered any more
+# No request of the disk completes while it waits.
 n=$(completed "$one")
 wait_for 20 counter_over "$one" attempt $(($(counter "$one" attempt) + 1))
 same "$(completed "$one")" "$n" "requests of $one that were completed without its export"
@@ -142,7 +142,7 @@ fio --filename="$one" --direct=1 --ioengine=libaio --rw=randrw --bs=16k --iodept
     --time_based --runtime=36000 --minimal --output="$OUT/deep" "${jobs[@]}" >"$OUT/deep.said" 2>&1 &
 other=$!
 in_flight() { awk '{ print $1 + $2 }' "/sys/block/${one##*/}/inflight"; }
-# The disk leaves some of the tags to the other one.
+# The client leaves some of the tags to the other disk: half of the depth counts as full.
 full=$(($(counter "$one" depth) * $(counter "$one" queues) / 2))
 at_full_depth() { [ "$(in_flight)" -ge $full ]; }
 wait_for 30 at_full_depth
@@ -150,7 +150,7 @@ used=$(counter "$stay" pool_used)
 need_counter "$used" -ge $FEW "units that both disks use"
 note "$(in_flight) requests are in flight, with $used units of the pool"
 take_away
-# The other disk has eight requests of a unit.
+# The other disk has eight requests of one unit each in flight.
 few() { [ "$(counter "$stay" pool_used)" -lt $FEW ]; }
 wait_for 20 few
 stays_away

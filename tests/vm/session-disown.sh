@@ -4,17 +4,19 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
-# short: the disk of an exclusive export is detached while it is not attached, on a session that goes on: another host may have the export, once its storage has ended
+# short: a detach ends the ownership of an exclusive export also while the disk is not attached; another host gets it when the storage is done
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R12: a detach ends the ownership, also of a disk whose export is busy or has changed.
+# Rule R12. A detach ends the ownership also while the disk reconnects because its storage hangs
+# with an old write or its export has other properties. If a newer disk of the same host has
+# attached the export, the host stays the owner.
 ME=$(host_id 1) OTHER=$(host_id 4)
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 owner_is() { [ "$(rnbd export owner excl)" = "$1" ]; }
 error_is() { counter "$1" last_error | grep -q "$2"; }
-# in_storage: an attachment of the export is open, or waits for its storage
+# in_storage: the target has an attachment of the export that is open or waits for its storage
 in_storage() { [ "$(cat "$CFG/exports/excl/sessions")" -ge 1 ]; }
 
 set_host_id
@@ -92,7 +94,8 @@ newer=$(ADDR=$ADDR:4428 attach excl "${common[@]}" --new-session --read-only --l
 for port in "$CFG"/ports/*; do
 	if [ "$(cat "$port/port")" = 4428 ]; then second=$port; else first=$port; fi
 done
-# While the newer disk is not attached, the target would grant the export to the older one again.
+# Unlink the export from the first port: the target would grant it to the older disk as soon as the
+# newer disk is not attached.
 rm "$first/exports/excl" || die "unlink the export"
 wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "no such"
 echo 0 >"$second/enable" || die "disable the port"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 400
 # turns: 3
-# short: an exclusive export: its owner is cut off, another one takes it and writes, the first returns and is revoked; also after a restart of the target
+# short: the owner of an exclusive export is cut off, another host becomes owner and writes, the first returns and is revoked; target restarts
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -10,7 +10,10 @@ UUID=5ca1ab1e-0000-4000-8000-000000000012
 A=$(host_id 2) B=$(host_id 3)
 SIZE=16
 
-# pair BARRIER: of the target and the second client; the first one waits for something else
+# Rule R12. Node 1 is the target, node 2 the first client (A), node 3 the second client (B). Each
+# owner fills the disk with other bytes.
+
+# pair BARRIER: a barrier of the target and the second client only
 pair() { lab barrier "$1" --nodes 1,3 --timeout 120 || die "barrier $1"; }
 
 # --- the clients
@@ -27,8 +30,8 @@ refused_with() {
 }
 owned() { refused_with "another host owns the exclusive export" disk0; }
 
-# writes BYTE: all of the disk gets this byte; waits BYTE: so does its beginning, by a writer that is
-# left in $writer
+# writes BYTE: fill the disk with BYTE; waits BYTE: start a process that fills the beginning of the
+# disk, and set $writer to its id
 writes() {
 	head -c ${SIZE}M /dev/zero | tr '\0' "$1" |
 		dd of="$dev" bs=1M iflag=fullblock oflag=direct status=none || die "$dev: write failed"
@@ -39,13 +42,13 @@ waits() {
 	writer=$!
 }
 
-# holds BYTE: all of the disk has it
+# holds BYTE: the disk contains only BYTE
 holds() {
 	same "$(dd if="$dev" bs=1M iflag=direct status=none | tr -d "$1" | wc -c)" 0 \
 		"bytes that are not $1"
 }
 
-# revoked: the disk has failed for good, and says why; what waited was not written
+# revoked: the disk is failed and says why, the waiting write fails, and so does all further I/O
 revoked() {
 	wait_for 60 state_is failed
 	rnbd show "$dev" | grep -q 'or lost the export' || { rnbd show "$dev"; die "no reason"; }
@@ -56,8 +59,8 @@ revoked() {
 	detach "$dev"
 }
 
-# cut_off ROUND: this host cannot reach the target, has a write that waits, and returns when
-# another host has written
+# cut_off ROUND: cut the link of this host while a write waits, restore it when another host has
+# written, and check that the disk is revoked
 cut_off() {
 	lab cut 2
 	wait_for 30 state_is reconnecting
@@ -83,7 +86,7 @@ first() {
 	holds b
 	writes a
 	barrier again
-	# the target restarts, and knows the owner
+	# The target restarts and still knows the owner.
 	barrier restarted 120
 	wait_for 60 state_is live
 	holds a
@@ -91,7 +94,8 @@ first() {
 	cut_off restart
 	barrier released-2
 
-	# another boot id ends the ownership: the client cannot tell the target that it detaches
+	# A new boot id ends the ownership. The detach does not, because the client cannot reach the
+	# target.
 	barrier free-2
 	dev=$(attach disk0 --keepalive 500) || exit 1
 	lab cut 2
@@ -109,7 +113,7 @@ first() {
 	barrier end-of-boot
 	barrier to-fence-free
 
-	# a fence ends the ownership
+	# A fence ends the ownership.
 	dev=$(attach disk0 --keepalive 500) || exit 1
 	barrier to-fence
 	waits y
@@ -127,7 +131,7 @@ second() {
 	modprobe rnbd || die "modprobe rnbd failed"
 	barrier attached
 	owned
-	# a host that may not use the export does not learn that it is owned
+	# A host that may not use the export does not learn that it has an owner.
 	said=$(rnbd attach "$ADDR" disk0 --host-id "$(host_id 4)" 2>&1) && die "it is attached"
 	[[ $said = *"no such enabled export"* ]] || die "it says: $said"
 	barrier looked
@@ -194,7 +198,7 @@ newer_generation() { need_counter "$(generation)" -gt "$1" "generation of the ow
 
 is_kept() { [ "$(cat /var/lib/rnbd/owners/$UUID)" = "$(cat "$CFG/exports/disk0/owner_state")" ]; }
 
-# target_again FILE: the target restarts with this configuration
+# target_again FILE: reload the target module and restore the configuration in FILE
 target_again() {
 	run rnbd clear --force
 	wait_for 20 rmmod rnbd-target
@@ -203,8 +207,8 @@ target_again() {
 	run rnbd restore --compare "$1"
 }
 
-# target_crashes: the same with the configuration before there was an owner; what is kept is
-# what the keeper has written by now, as after a power cut
+# target_crashes: reload the target as after a power cut: with a configuration from before there was
+# an owner, and with the owner that rnbd export keep has written until now
 target_crashes() {
 	wait_for 10 is_kept
 	kill "$keeper"

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
 # turns: 4
-# short: two disks are attached and detached by turns and so use each other's handles, beside a third: no block of one is on another
+# short: two disks attach and detach in turn and reuse each other's handle index beside a third disk: no block reaches another disk
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -12,20 +12,20 @@ ROUNDS=12
 [ -z "$LAB_SLOW" ] || ROUNDS=6
 
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# drained EXPORT: no attachment has a request on its storage any more
+# drained EXPORT: no attachment is open or has a request in the storage; for wait_for
 drained() { [ "$(cat "$CFG/exports/$1/sessions")" = 0 ]; }
 
-# Each disk has a checker with a seed and a number of its own, by which its blocks are told
-# from those of the others, and a journal that survives the detach of the disk.
+# Each disk has a checker with its own writer number, which marks its blocks, and a journal that
+# survives the detach of the disk. A probe at the target shows that handle indexes are reused.
 
-# load NAME NUMBER
+# load NAME NUMBER: start the checker of a disk with this writer number
 load() {
 	gencheck run --journal "/dev/shm/$1" --writer "$2" --threads 4 --io 1-16 --time 100000 "${dev[$1]}" \
 		>"$OUT/run-$1" 2>&1 &
 	pid[$1]=$!
 }
 
-# moves NAME...: the checkers of these disks go on, and requests of each are answered
+# moves NAME...: the checkers of these disks run, and requests of each disk complete
 moves() {
 	local name before
 	for name; do
@@ -35,14 +35,14 @@ moves() {
 	done
 }
 
-# verify_storage NAME: what lies below the export, without the client
+# verify_storage NAME: verify the storage below the export, without the client
 verify_storage() {
 	wait_for 20 drained "$1"
 	gencheck verify --journal "/dev/shm/$1" --adopt "${disk[$1]}" >"$OUT/verify-$1" ||
 		die "the storage of $1: $(cat "$OUT/verify-$1")"
 }
 
-# leave NAME HOW: the checker is stopped, or loses its disk; the disk goes, and its storage is right
+# leave NAME forced|stopped: detach the disk by force under load, or after its checker has ended
 leave() {
 	if [ "$2" = forced ]; then
 		rnbd detach "${dev[$1]}" --force || die "forced detach of $1 failed"
@@ -65,7 +65,7 @@ for name in third one two; do
 	export_disk "$name" "${disk[$name]}"
 done
 
-# The handles that the client asks for, as the target sees them
+# Trace the handles in the ATTACH requests that the target receives.
 mountpoint -q $TRACING || mount -t tracefs tracefs $TRACING
 echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u32 export=+20(%si):string' \
 	>>$TRACING/kprobe_events || die "no probe"
@@ -75,7 +75,7 @@ dev[third]=$(attach third --queues 2) || exit 1
 load third 1
 moves third
 for round in $(seq $ROUNDS); do
-	# each takes the index that the other had in the round before
+	# The order alternates, so each disk gets the index that the other had in the round before.
 	order=(one two)
 	[ $((round % 2)) = 0 ] || order=(two one)
 	for name in "${order[@]}"; do
@@ -87,12 +87,12 @@ for round in $(seq $ROUNDS); do
 	moves one two third
 	case $((round % 3)) in
 	0)
-		# both go with requests in flight
+		# Both disks are detached with requests in flight.
 		leave one forced
 		leave two forced
 		;;
 	1)
-		# a handle of the same index and a higher generation
+		# The disk attaches again with the same index and a higher generation.
 		began=$(now_ms)
 		run rnbd export disable one
 		run rnbd export enable one
@@ -102,7 +102,7 @@ for round in $(seq $ROUNDS); do
 		leave two stopped
 		;;
 	2)
-		# the one that is left goes on while the index of the other has another disk
+		# One disk continues while the index of the other one gets a new attachment.
 		leave one forced
 		dev[one]=$(attach one) || exit 1
 		moves two third
@@ -125,11 +125,11 @@ run gencheck verify --journal /dev/shm/third "${dev[third]}"
 detach "${dev[third]}"
 verify_storage third
 
-# Without handles that were used again this would prove nothing.
+# The test proves something only if handle indexes were reused.
 sed -n 's/.* handle: .*index=\([0-9]*\) generation=\([0-9]*\) export="\(.*\)"$/\1 \2 \3/p' $TRACING/trace >"$OUT/handles"
 need_counter "$(wc -l <"$OUT/handles")" -ge $((2 * ROUNDS + 1)) "requests to attach"
 awk '
-	# The target looks at each request twice.
+	# The target checks each request twice.
 	$1 == index_before && $2 == last[$1] && $3 == export_before { next }
 	$2 + 0 <= last[$1] + 0 { print "index " $1 ": generation " $2 " after " last[$1]; wrong = 1 }
 	{ index_before = $1; export_before = $3; last[$1] = $2; if (!(($1, $3) in seen)) { seen[$1, $3] = 1; exports[$1]++ } }

@@ -4,12 +4,12 @@
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
-# short: storage of 1 of 32 exports hangs: the link flaps, 31 disks resume within 3 s; attach and detach beside it
+# short: the storage of 1 of 32 exports hangs while the link flaps: the other 31 disks resume within 3 s, and disks attach and detach
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rules R1 and R3: a login waits for queue pairs only. Requests in the storage delay only the
-# attachment of their own export.
+# Rules R1 and R3. A login waits only for the queue pairs of older epochs. Requests in the storage
+# delay only the attachment of their own export.
 DISKS=31
 
 set_host_id
@@ -30,10 +30,11 @@ for ((i = 0; i < DISKS; i++)); do
 	devs[i]=$(attach "disk$i" "${common[@]}" --name "d$i") || exit 1
 done
 hung=$(attach hung "${common[@]}" --loss-timeout 0) || exit 1
-# The session of all disks is one.
+# All disks share one session.
 same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 1 "sessions"
 
-# last_io: the time of the latest I/O of each disk; all disks read at depth 1
+# All disks read at depth 1. remember: note the number of reads of each disk in $seen; all_read:
+# each disk has completed reads since then, for wait_for
 jobs=()
 for dev in "${devs[@]}"; do
 	jobs+=(--name="${dev##*/}" --filename="$dev")
@@ -72,7 +73,7 @@ ip link set d0 carrier off
 lost() { [ "$(counter "${devs[0]}" state)" = reconnecting ]; }
 wait_for $((10 * ${LAB_SLOW:-1})) lost
 remember
-# The kernel's clock measures: a look at all disks takes a second here.
+# Measure with the timestamps of the kernel log, because polling all disks here takes a second.
 echo "test: the link returns" >/dev/kmsg
 ip link set d0 carrier on
 wait_for 20 all_read

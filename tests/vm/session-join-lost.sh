@@ -4,13 +4,13 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
-# short: an attach joins a session whose connection is lost: it gives up soon, and outlives the last disk of that session
+# short: an attach waits for a session that has lost its connection: it fails in time, and succeeds if the last disk of the session detaches
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# joins: does an attach wait for the session of another disk
+# joins: an attach waits for the session of another disk; for wait_for
 joins() { grep -qs rnbdc_session_get /proc/[0-9]*/stack; }
 
 set_host_id

@@ -3,14 +3,14 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
 # turns: 3
-# short: writes of a deactivated disk that arrive when another disk has its index are refused; without the generation they land on the other disk
+# short: late writes of a deactivated disk are refused when another disk has its handle index; without the generation they damage that disk
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R10. Connection 1 holds back its frames (hold_frames) while disk one is deactivated with
-# writes in flight, and detached over connection 0, and disk two gets its index. Then the frames
-# arrive. Each disk has a generation checker with a number of its own, by which its blocks are
-# told from the others.
+# Rule R10. The fault point hold_frames delays the frames of connection 1. Disk "one" is deactivated
+# with writes in flight and detached over connection 0, and disk "two" gets its handle index. Then
+# the frames arrive. Each disk has a generation checker with its own writer number, which marks its
+# blocks. The fault point no_generation makes the target ignore the generation.
 TRACING=/sys/kernel/tracing
 WRONG_DATA=3
 
@@ -20,11 +20,11 @@ late() { cat "$CFG/hosts/$(host_id 1)/late_requests"; }
 late_over() { [ "$(late)" -gt "$1" ]; }
 struck() { [ "$(hits rnbd-target no_generation)" -gt 0 ]; }
 held_over() { [ "$(hits rnbd hold_frames)" -gt "$1" ]; }
-# index EXPORT: of the handle that the client asked for last
+# index EXPORT: print the index of the handle in the latest ATTACH of the export
 index() {
 	sed -n "s/.* handle: .*index=\([0-9]*\) .*export=\"$1\"\$/\1/p" $TRACING/trace | tail -n 1
 }
-# still DEV: no request of the disk was completed for a while
+# still DEV: no request of the disk completes within 0.5 s; for wait_for
 still() {
 	local before
 	before=$(completed "$1")
@@ -32,7 +32,7 @@ still() {
 	[ "$(completed "$1")" = "$before" ]
 }
 
-# fill NAME NUMBER: write a part of a disk
+# fill NAME NUMBER: write a part of the disk, with this writer number
 fill() {
 	local dev
 	dev=$(attach "$1") || exit 1
@@ -41,7 +41,7 @@ fill() {
 	verify_storage "$1"
 }
 
-# verify_storage NAME: what lies below the export, without the client
+# verify_storage NAME: verify the storage below the export, without the client; return the status
 verify_storage() {
 	wait_for 20 attachments "$1" 0
 	gencheck verify --journal "/dev/shm/$1" --adopt "${disk[$1]}" >"$OUT/verify-$1" 2>&1
@@ -50,13 +50,13 @@ verify_storage() {
 	return $status
 }
 
-# overtake NAME COMMAND...: disk NAME gets the index of disk one while writes of that are held
-# back; the command succeeds when they have arrived
+# overtake NAME COMMAND...: disk NAME gets the index of disk "one" while writes of "one" are held
+# back; then let them arrive, and wait until COMMAND succeeds
 overtake() {
 	local one two before checker attach
 	one=$(attach one) || exit 1
 	before=$(completed "$one")
-	# Data inside the frame: a request that ends early does not wait for its frame to be sent.
+	# The data travel inside frames, so a write that ends early does not wait for its SEND.
 	taskset -c "$cpu" gencheck run --journal /dev/shm/one --writer 2 --threads 4 --io 1 --mix 0:100:0 \
 		--time 100000 "$one" >"$OUT/run-one" 2>&1 &
 	checker=$!
@@ -67,14 +67,15 @@ overtake() {
 	wait_for 10 still "$one"
 	kill -0 $checker 2>/dev/null || die "the checker ended: $(cat "$OUT/run-one")"
 
-	# This fails what is in flight, and the attachment ends. A detach alone would wait for it.
+	# Deactivation fails the writes in flight and closes the attachment. A detach would wait
+	# for them.
 	run rnbd deactivate "$one"
 	wait_for 20 ended $checker
 	wait $checker
 	same $? 2 "exit status of the checker (2: I/O errors only): $(cat "$OUT/run-one")"
 	wait_for 20 attachments one 0
 	detach "$one"
-	# Reads of the new disk may wait behind the frames.
+	# In the background: reads of the new disk may wait behind the held frames.
 	rnbd attach "$ADDR" "$1" >"$OUT/attached" &
 	attach=$!
 	wait_for 20 attachments "$1" 1
@@ -91,7 +92,7 @@ overtake() {
 
 set_host_id
 target_start
-# Writes travel inside the frames, however many are in flight.
+# The data of small writes travel inside frames, however many writes are in flight.
 modprobe rnbd inline_depth=1024 || die "modprobe rnbd failed"
 arm rnbd
 arm rnbd-target
@@ -105,7 +106,7 @@ echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u
 	>>$TRACING/kprobe_events || die "no probe"
 echo 1 >$TRACING/events/rnbdproof/handle/enable || die "the probe cannot be enabled"
 
-# This one keeps the session. Connections that are not used must not be probed.
+# This disk keeps the session. With long keep-alives the client does not probe connection 1.
 third=$(attach third --queues 2 --pool 4M --keepalive 30000 --slot-size 16K --inline-write 4K) || exit 1
 cpu=$(sed 's/[,-].*//' "/sys/block/${third##*/}/mq/1/cpu_list") || die "no second hardware queue"
 fill one 2 || die "wrong data before the test"

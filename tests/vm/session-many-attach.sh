@@ -4,7 +4,7 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
-# short: 40 disks of one session attach, reconnect and detach at once: no more control requests wait than a target accepts
+# short: 40 disks of one session attach, reconnect and detach at once: the client never has more control requests open than a target accepts
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -20,7 +20,7 @@ modprobe rnbd
 common=(--queues 2 --keepalive $((500 * ${LAB_SLOW:-1})) --pool 16M)
 sessions() { find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l; }
 
-# at_once COMMAND...: run it for each disk, with %d for the number, all at the same time
+# at_once COMMAND...: run the command for all disks concurrently; %d stands for the disk number
 at_once() {
 	local i pids=() pid
 	for ((i = 0; i < DISKS; i++)); do

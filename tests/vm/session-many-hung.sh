@@ -3,12 +3,13 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
 # turns: 4
-# short: the storage of 40 disks hangs at full depth: another disk of the session works, attach, detach and deactivate do not wait
+# short: the storage of 40 disks hangs at full depth: another disk of the session works; attach, detach and deactivate do not wait
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rules R2 to R4: hung disks fill neither the tags nor the pool of their session, and a
-# request that ends early keeps its tag and its pool space until the target has answered it.
+# Rules R2 to R4. Disks whose storage hangs leave tags and pool space to the other disks of their
+# session. A request that fails early leaves an orphan: its tag and its pool space stay reserved
+# until the target has answered it.
 HUNG=40
 
 set_host_id
@@ -48,7 +49,7 @@ all_wait() {
 wait_for 60 all_wait
 note "requests in flight: $(for dev in "${hung[@]}"; do waiting "$dev"; done | sort -n | uniq -c | awk '{ printf "%s%d disks with %d", NR > 1 ? ", " : "", $1, $2 }')"
 
-# soon MS COMMAND...: must succeed within the time
+# soon MS COMMAND...: the command must succeed within MS
 soon() {
 	local began=${EPOCHREALTIME/[.,]/} limit=$(($1 * ${LAB_SLOW:-1})) took
 	"${@:2}" || die "failed: ${*:2}"

@@ -3,12 +3,12 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
 # turns: 4
-# short: the storage of 4 disks hangs with most of a small pool: 36 idle disks of the session use the rest, one after the other
+# short: hung storage of 4 disks holds most of a small pool: 36 idle disks of the session can still do I/O, one after the other
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R4: what is reserved for the first requests of idle disks can be used by them, also if
-# there are more idle hardware queues than the reserve has units: 72 here, and 64 units.
+# Rule R4. Idle disks can use the pool space that is reserved for their first requests, also if they
+# have more hardware queues (here 72) than the reserve has units (64).
 HUNG=4 IDLE=36
 
 set_host_id
@@ -46,11 +46,11 @@ fio --ioengine=libaio --direct=1 --rw=randread --bs=256k --iodepth=4 --number_io
 	--numjobs=2 --cpus_allowed=0-1 --cpus_allowed_policy=split \
 	"${jobs[@]}" --minimal >"$OUT/fio" 2>&1 &
 load=$!
-# The hung disks have all that they may: 64 units are in each of at least 6 requests.
+# The hung disks use all the space that they may: at least 6 requests of 64 units each.
 full() { [ "$(counter "${idle[0]}" pool_used)" -ge 384 ] &&
 	[ "$(counter "${idle[0]}" pool_stalls)" -gt 0 ]; }
 wait_for 60 full
-# Each hung disk, and both of its hardware queues, have asked for more than they got.
+# all_asked: each hung disk has requests in flight; for wait_for
 asked() { awk '{ print $1 + $2 }' "/sys/block/${1##*/}/inflight"; }
 all_asked() {
 	local dev

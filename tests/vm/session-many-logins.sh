@@ -4,24 +4,23 @@
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out, and so many sessions meet many of them
-# short: 200 sessions of one host log in at the same time, lose all connections, and are all back within a minute
+# short: 200 sessions of one host log in at once, lose all connections at once, and are all live again within a minute
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Each disk has a session of its own, with one connection and a small pool. The limits of
-# the target are those of every target: it refuses logins that come too fast, and the
-# clients have to come back in their order.
+# Each disk has a session of its own, with one connection and a small pool. The target has its
+# default limits: it refuses logins that exceed the rate limit, and the clients retry.
 SESSIONS=200
 [ -z "${LAB_SLOW-}" ] || SESSIONS=50
-# Attaches that run at the same time: fewer than half_open_host_max
+# Concurrent attaches; fewer than half_open_host_max
 ATTACHES=24
-# Seconds for all sessions to be back after the last connection was killed
+# Seconds from the loss of the last connection until all sessions must be live
 BACK_MAX=60
 
 set_host_id
 modprobe dm-mod 2>/dev/null
 target_start
-# One device of 16 MiB for each export. It stores nothing.
+# Each export is a part of 16 MiB of one device, which stores nothing.
 store=$(null_disk $((SESSIONS * 16)) memory_backed=0) || exit 1
 for ((i = 0; i < SESSIONS; i++)); do
 	echo "0 32768 linear $store $((i * 32768))" | dmsetup create "part$i" || die "dmsetup"
@@ -33,7 +32,7 @@ options=(--new-session --queues 1 --queue-depth 16 --ring-slots 16 --pool 1M --l
 sessions() { find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l; }
 sessions_are() { [ "$(sessions)" = "$1" ]; }
 
-# at_once MAX COMMAND...: run it for each disk, with %d for the number, MAX at a time
+# at_once MAX COMMAND...: run the command for each disk, MAX concurrently; %d stands for the number
 at_once() {
 	local max=$1 i running=0
 	shift
@@ -51,7 +50,7 @@ at_once() {
 		while read -r i; do echo "disk $i: $(cat "at_once.$i")"; done <at_once.failed)"
 }
 
-# took WHAT COMMAND...: the time is a result, not a condition
+# took WHAT COMMAND...: run the command and log how long WHAT took; there is no limit
 took() {
 	local began
 	began=$(now_ms)
@@ -59,7 +58,7 @@ took() {
 	note "$1: $(($(now_ms) - began)) ms"
 }
 
-# each TEST...: is the counter so for each disk
+# each COUNTER RELATION VALUE: the counter of each disk is so; for wait_for
 each() {
 	local dev
 	for dev in "${devs[@]}"; do test "$(counter "$dev" "$1")" "$2" "$3" || return 1; done
@@ -83,7 +82,7 @@ cat "$OUT"/{sessions,exports,hosts} | grep '^#'
 note "all connections are killed"
 before=$(refusals)
 began=$(now_ms)
-# The keep-alives of all sessions strike. Some sessions are back before others are lost.
+# kill_queue acts at the keep-alives of all sessions. Some reconnect before others are lost.
 strike rnbd kill_queue 1000000
 wait_for 30 each lost -ge 1
 hits=$(hits rnbd kill_queue)

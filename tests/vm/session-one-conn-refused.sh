@@ -4,13 +4,14 @@
 # adapter: also
 # turns: 3
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: the target refuses one of eight connections: the session works with seven, over a link flap too, and makes the eighth when it may
+# short: the target refuses one of eight connections: the session works with seven, also over link flaps, and gets the eighth later
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R16: a session is live with its first connection, further ones are retried alone.
+# Rule R16. A session is live with its first connection, and the client retries a further connection
+# alone. The fault point refuse_queue makes the target refuse one.
 QUEUES=8
-# the connection that is refused
+# Index of the connection that is refused
 REFUSED=7
 SLOW=${LAB_SLOW:-1}
 
@@ -24,7 +25,7 @@ if [ "$NODE" = 1 ]; then
 	barrier recovered 240
 	refused=$(hits rnbd-target refuse_queue)
 	need_counter "$refused" -ge 3 "connections that were refused"
-	# Retries of one connection, with growing pauses, for the time of the test.
+	# The bound holds because the pauses between the retries of the connection grow.
 	need_counter "$refused" -le 100 "connections that were refused"
 	strike rnbd-target refuse_queue 0
 	barrier allowed
@@ -34,10 +35,10 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# connections_are NUMBER: for wait_for
+# connections_are NUMBER: the session has NUMBER connections; for wait_for
 connections_are() { [ "$(counter "$dev" connections)" = "$1" ]; }
 state_is() { [ "$(counter "$dev" state)" = "$1" ]; }
-# said TEXT: how often the log of the client has it
+# said TEXT: print how many lines of the log of the client have TEXT
 said() { dmesg | grep -c "$1"; }
 said_once() { [ "$(said "$1")" = 1 ]; }
 moves() {
@@ -80,7 +81,7 @@ for i in 1 2 3; do
 done
 need "$dev" lost -eq 3
 need "$dev" reconnects -eq 3
-# Once, not at each reconnect.
+# The client logs the refusal once, and not at each reconnect.
 said_once "connection $((REFUSED + 1)) of $QUEUES cannot be made" || die "the log says it more than once"
 moves
 

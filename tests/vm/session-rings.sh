@@ -3,24 +3,25 @@
 # lab: --nodes 1 --cpus 4 --mem 1536 --timeout 300
 # adapter: only
 # turns: 3
-# short: receive slots and requests of a connection grow under load, are given back when it is idle, and no frame is lost
+# short: receive slots and requests of a connection grow under load and shrink when it is idle, and no frame is lost
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R15. A connection begins, and ends, with so many receive slots at each end and requests.
+# Rule R15. A new or idle connection has FIRST receive slots at each end, and the target accepts
+# DEPTH_FIRST requests on it.
 FIRST=4
 DEPTH_FIRST=16
 QUEUES=4
 T=/sys/kernel/rnbd-target
 
-# target NAME: a number of the only session of the target
+# target NAME: print a counter of the only session of the target
 target() { cat "$T"/sessions/*/"$1"; }
-# violations: protocol errors of both ends
+# violations: print the number of protocol errors that both ends have counted
 violations() { cat /sys/kernel/rnbd/violations/* $T/violations/* | awk '{ sum += $1 } END { print sum }'; }
 frames_sent() { echo $(($(counter "$dev" frames_sent) + $(counter "$dev" credit_frames_sent))); }
 frames_received() { echo $(($(counter "$dev" frames_received) + $(counter "$dev" credit_frames_received))); }
 
-# idle: all connections are as small as at the begin; for wait_for
+# idle: all connections have their initial size; for wait_for
 idle() {
 	[ "$(counter "$dev" recv_slots)" = $((FIRST * QUEUES)) ] &&
 		[ "$(counter "$dev" peer_slots)" = $((FIRST * QUEUES)) ] &&
@@ -29,7 +30,7 @@ idle() {
 		[ "$(target recv_slots)" = $((FIRST * QUEUES)) ] &&
 		[ "$(target requests_now)" = $((DEPTH_FIRST * QUEUES)) ]
 }
-# agree: each frame that one end has sent has arrived at the other; for wait_for
+# agree: each frame that one end has sent has arrived at the other end; for wait_for
 agree() {
 	[ "$(frames_sent)" = "$(target frames_received)" ] &&
 		[ "$(target frames_sent)" = "$(frames_received)" ]
@@ -40,7 +41,7 @@ memory_is() { [ "$(target queue_bytes)" = "$1" ]; }
 limited() { cat $T/limits/host_queue_memory; }
 limited_over() { [ "$(limited)" -gt "$1" ]; }
 
-# load: requests that one connection alone could not hold at first
+# load: start I/O with checksums at a depth that needs larger rings; set pid
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw --bs=4k \
 	    --iodepth=128 --iodepth_batch_submit=1 --size=16m --numjobs=$QUEUES --offset_increment=16m \
@@ -52,7 +53,7 @@ load() {
 
 set_host_id
 target_start
-# Slow enough that requests wait for the storage, and so replies come in many frames.
+# Requests wait for this storage, so the replies need many frames.
 export_disk disk0 "$(null_disk 128 irqmode=2 completion_nsec=200000)"
 before=$(violations)
 dev=$(attach disk0 --queues $QUEUES --queue-depth 128 --ring-slots 64 --pool 16M) || exit 1
@@ -80,7 +81,7 @@ for round in 1 2 3; do
 	wait_for 30 completed_over "$dev" $((seen + 2000))
 	kill $pid
 	wait $pid
-	# fio that was stopped says so with a status of its own, but never of data
+	# The status of a stopped fio says nothing about data, so search its output for wrong data.
 	! grep -q "verify:" "$OUT/load.said" || die "$(cat "$OUT/load.said")"
 
 	note "round $round: idle"
@@ -101,7 +102,7 @@ note "frames of the client: $(frames_sent) sent, $(frames_received) received"
 detach "$dev"
 
 note "a limit on memory keeps rings small, and nothing fails"
-# 896 KiB are for one host. Idle connections take more than 576 KiB of slots.
+# The limit leaves 896 KiB to one host. Its idle connections need more than 576 KiB for slots.
 echo 1 >/sys/module/rnbd_target/parameters/queue_limit_mb || die "parameter"
 dev=$(attach disk0 --queues $QUEUES --queue-depth 128 --ring-slots 64 --slot-size 16384 --pool 16M) || exit 1
 wait_for 20 connections_are $QUEUES

@@ -3,22 +3,22 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
 # turns: 3
 # adapter: also
-# short: four disks of one target share a session until the last is detached; options that contradict it are refused; --new-session
+# short: four disks of one target share a session until the last detach; contradicting options are refused; --new-session makes another one
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 HOST=$CFG/hosts/$(host_id 1)
 T=/sys/kernel/rnbd-target/sessions
 
-# Sessions, as the client and as the target have them
+# client_sessions, target_sessions: print the number of sessions at the client, at the target
 client_sessions() { rnbd list --json | jq '[.[].session_id] | unique | length'; }
 target_sessions() { rnbd session list --target --json | jq 'map(select(.state == "live")) | length'; }
-# session KEY: of the only live session of the target
+# session KEY: print a value of the only live session of the target
 session() { rnbd session list --target --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
 no_session() { [ -z "$(ls $T)" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 
-# sessions_are NUMBER DISKS: so many sessions for so many disks
+# sessions_are NUMBER DISKS: both ends have NUMBER sessions, and the client has DISKS disks
 sessions_are() {
 	same "$(rnbd list --json | jq length)" "$2" "disks"
 	same "$(client_sessions)" "$1" "sessions of the client"
@@ -26,14 +26,14 @@ sessions_are() {
 }
 target_has() { [ "$(target_sessions)" = "$1" ]; }
 
-# load I: the checker writes to a disk, reads and judges what it has read, until it is stopped
+# load I: start a checker, which writes to disk I, reads and verifies it until it is stopped
 load() {
 	gencheck run --journal "/dev/shm/journal$1" --writer $(($1 + 1)) --threads 4 --io 1-16 --time 100000 \
 		"${dev[$1]}" >"$OUT/gencheck$1" 2>&1 &
 	pid[$1]=$!
 }
 
-# moves I...: each of these loads goes on, and requests of its own disk are answered
+# moves I...: the checkers of these disks run, and requests of each disk complete
 moves() {
 	local i before
 	for i; do
@@ -43,7 +43,7 @@ moves() {
 	done
 }
 
-# stop I...: these loads end without an error, and the disks have what they should have
+# stop I...: stop the checkers of these disks; there was no error, and the disks have the right data
 stop() {
 	local i
 	for i; do
@@ -54,8 +54,8 @@ stop() {
 	done
 }
 
-# contradicts VALUE OPTION [WANTED]: an attach with this option is refused in one line that has
-# the option, and VALUE, which is what the session has
+# contradicts VALUE OPTION [WANTED]: an attach with this option is refused in one line, which names
+# the option and VALUE, the value of the session ("-": the session does not have the option)
 contradicts() {
 	local text want="${*:2}: the session has $1; omit it, or use --new-session"
 	[ "$1" != - ] || want="$2: the session is without; omit it, or use --new-session"
@@ -82,7 +82,7 @@ sessions_are 1 1
 one=$(rdma_own)
 dev[1]=$(attach disk1 --policy fail) || exit 1
 dev[2]=$(attach disk2 --loss-timeout 60 --fast-io-fail 30) || exit 1
-# the same options of the session once more are no contradiction
+# Options equal to those of the session are no contradiction.
 dev[3]=$(attach disk3 --name fourth "${options[@]}") || exit 1
 sessions_are 1 4
 same "$(cat "$HOST/sessions")" 1 "sessions of the host"
@@ -95,7 +95,7 @@ done
 same "$(session pool_bytes)" $((8 << 20)) "bytes of the pool"
 same "$(counter "${dev[1]}" policy) $(counter "${dev[2]}" policy)" "fail queue" "policies"
 same "$(counter "${dev[2]}" loss_timeout) $(counter "${dev[3]}" loss_timeout)" "60 600" "time limits"
-# no queue pair, connection id or memory region is added for a disk
+# A further disk adds no queue pair, connection id or memory region.
 [ "$(rdma_own)" = "$one" ] || wait_for 5 rdma_own_is "$one"
 
 note "verified I/O on all at once"
@@ -150,7 +150,7 @@ for round in 1 2 3 4; do
 	fi
 	moves 0 1 2 3
 	sessions_are 1 4
-	# what was in doubt when the disk went is known when it is there again
+	# After the next attach, --adopt reads the result of writes that was unknown at the detach.
 	dev[4]=$(attach disk4) || exit 1
 	gencheck verify --journal /dev/shm/journal4 --adopt "${dev[4]}" >"$OUT/verify4" ||
 		die "${dev[4]}: $(cat "$OUT/verify4")"

@@ -3,12 +3,12 @@
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: also
 # turns: 3
-# short: while a session waits for a slow login, one disk is detached and another one fails after its loss_timeout, both in time; the third returns
+# short: while a session waits for a slow login, a disk is detached and another fails by loss_timeout, both in time; the third returns
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R3: the time limits of a disk do not wait for what the session does for other disks.
-# ms that the target holds the login; the client waits for at most 50 s
+# Rule R3. Detach and the time limits of a disk do not wait for the login of the session.
+# ms by which the target delays the login; the client waits for at most 50 s
 HOLD=40000
 LIMIT=$((5 * ${LAB_SLOW:-1}))
 

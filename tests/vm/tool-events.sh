@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # turns: 2
-# short: session list, monitor and tracepoints of both ends tell the same story: attach, loss, return, detach
+# short: session list, monitor and tracepoints of both ends report the same states: attach, loss of the connection, reconnect, detach
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -10,17 +10,17 @@ TRACING=/sys/kernel/tracing
 SEEN=$OUT/monitor
 NOTES=$OUT/monitor.err
 
-# monitor_start FAMILY: returns when events of that family are heard
+# monitor_start FAMILY: start rnbd monitor and wait until it receives events of the family
 monitor_start() {
 	rnbd monitor >>"$SEEN" 2>>"$NOTES" &
 	monitor=$!
 	heard "$1" 1
 }
 
-# heard FAMILY TIMES: the monitor has begun to listen to it so often
+# heard FAMILY TIMES: wait until the monitor has begun TIMES times to listen to the family
 heard() { wait_for 10 sh -c "[ \$(grep -c 'listening to $1\$' $NOTES) = $2 ]"; }
 
-# monitor_end SIGNAL
+# monitor_end SIGNAL: the monitor ends with status 0 on SIGNAL, and has lost no event
 monitor_end() {
 	kill -"$1" "$monitor"
 	wait "$monitor" || die "rnbd monitor ended with $? on SIG$1"
@@ -28,31 +28,31 @@ monitor_end() {
 	return 0
 }
 
-# story KEY...: "old>new" of each line of the monitor that begins with KEY
+# story KEY...: print "old>new" for each change of state of KEY that the monitor has reported
 story() { sed -nE "s/^[^ ]+ $* .* ([a-z]+) -> ([a-z]+)(: .*)?\$/\1>\2/p" "$SEEN" | xargs; }
 
-# story_is KEY STORY: for wait_for
+# story_is KEY STORY: the monitor has reported exactly STORY; for wait_for
 story_is() { [ "$(story "$1")" = "$2" ]; }
 
-# traced EVENT KEY: the same, out of the trace buffer
+# traced EVENT KEY: print the same from the trace buffer
 traced() { sed -nE "s/^.* $1: $2 (.* )?([a-z]+) -> ([a-z]+)(: .*)?\$/\2>\3/p" $TRACING/trace | xargs; }
 
-# traced_at TEXT: line of the trace buffer
+# traced_at TEXT: print the line number of TEXT in the trace buffer
 traced_at() { grep -n "$1" $TRACING/trace | cut -d: -f1; }
 
 unprivileged() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all "$@" 2>&1
 }
 
-# session FILTER: of the only session there is
+# session FILTER: print a value of the only session
 session() { rnbd session list --target --json | jq -er "if length == 1 then .[0] | $1 else empty end"; }
 
-# alone SERIAL: that session is live, and no other is there
+# alone SERIAL: this session is live, and there is no other session
 alone() { [ "$(session 'select(.state == "live") | .session' 2>/dev/null)" = "$1" ]; }
 empty() { [ -z "$(ls "$1")" ]; }
 nobody() { rnbd session list --target --json | jq -e 'length == 0'; }
 
-# Whatever the story, it must say why a session left the state live.
+# reason KEY STATE: the event of the change from live to STATE gives a reason
 reason() { grep -E " $1 .* live -> $2: ." "$SEEN" || die "no reason of $1: live -> $2"; }
 
 set_host_id
@@ -82,7 +82,7 @@ if [ "$NODE" = 1 ]; then
 	same "$(session .reason)" '' reason
 	same "$(session .epoch)" 1 epoch
 	same "$(session .queues)" 2 queues
-	# An eighth more than a disk has in flight, so that one disk alone may have its 16.
+	# A queue has an eighth more tags than a disk has requests, so that one disk reaches 16.
 	same "$(session .depth)" 18 depth
 	same "$(session .pool_bytes)" 4194304 pool
 	same "$(session .session_id)" "$(told session_id)" "id of the attachment"
@@ -97,7 +97,7 @@ if [ "$NODE" = 1 ]; then
 		same "$(cat "/sys/kernel/rnbd-target/sessions/$first/$key")" \
 			"$(session ".$key")" "$key in sysfs"
 	done
-	# who knows these can pretend to be the client
+	# A user who knows these ids could pretend to be the client.
 	for key in host_id session_id; do
 		unprivileged cat "/sys/kernel/rnbd-target/sessions/$first/$key" &&
 			die "anybody can read $key in sysfs"
@@ -105,7 +105,7 @@ if [ "$NODE" = 1 ]; then
 	unprivileged rnbd session list --target && die "anybody can list sessions"
 	unprivileged timeout 5 rnbd monitor >"$OUT/denied"
 	grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
-	# a block that nobody else reads or writes
+	# The client uses this block for one write only.
 	grep -E "rnbdt_(request|reply): session=$first .* write offset=12288 length=4096" \
 		$TRACING/trace >"$OUT/write"
 	cat "$OUT/write"
@@ -131,7 +131,8 @@ if [ "$NODE" = 1 ]; then
 	for i in "$first" "$second"; do
 		same "$(traced rnbdt_state "session=$i")" "$(story "session $i")" "trace of session $i"
 	done
-	# its connections have ended by then; what its storage has may delay the end
+	# The first session must be closing before the second one logs in. Requests in the storage
+	# may delay its state dead.
 	[ "$(traced_at "session=$first .* -> closing")" -lt "$(traced_at "session=$second .* -> login")" ] ||
 		die "session $second logged in while session $first was live"
 	cat "$SEEN"
@@ -207,7 +208,7 @@ heard rnbd 2
 barrier reloaded
 dev=$(attach disk0) || exit 1
 echo "the module detaches when it is unloaded, and tells"
-# udev may have it open for a moment
+# udev may keep the disk open for a moment.
 wait_for 10 rmmod rnbd
 wait_for 10 story_is "disk $name" "$all connecting>live live>closing"
 barrier end

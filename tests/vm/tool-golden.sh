@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 1 --mem 1024 --timeout 400
-# short: what the tool prints, text and JSON, byte for byte as in tests/vm/golden
+# short: text and JSON output of the tool is byte for byte that of the golden files in tests/vm/golden
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# What is printed goes to $OUT/golden, masked where it differs from run to run; "Golden
-# files" in Documentation/testing.rst tells how to renew tests/vm/golden with it.
+# The output goes to $OUT/golden. Values that differ between runs are masked. "Golden files" in
+# Documentation/testing.rst describes how to update tests/vm/golden from it.
 GOLDEN=golden
 mkdir -p "$OUT/golden"
 
-# UUIDs but for those of host_id, times, and numbers that count
+# mask: replace UUIDs except those of host_id, times, and counters
 mask() {
 	sed -E 's/\b00000000-0000-4000-8000-([0-9]{12})\b/<host>\1/g
 		s/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/<uuid>/g
@@ -20,7 +20,7 @@ mask() {
 		s/("(seconds|requests|read_bytes|write_bytes|next_try_ms|attached_ms|state_ms|pool_registrations)": ?)[0-9]+(\.[0-9]+)?/\1<number>/g'
 }
 
-# golden NAME COMMAND...: what it prints
+# golden NAME COMMAND...: store the masked output of the command as golden file NAME
 golden() {
 	local name=$1
 	shift
@@ -28,8 +28,8 @@ golden() {
 	mask <"$OUT/raw.$name" >"$OUT/golden/$name"
 }
 
-# golden_columns NAME HEAD... -- COMMAND...: a table whose columns of these heads, which
-# change in width too, are masked; blanks count as one
+# golden_columns NAME HEAD... -- COMMAND...: the same for a table. Columns with these heads are
+# masked. Several blanks become one, because the width of these columns varies.
 golden_columns() {
 	local name=$1 heads=
 	shift
@@ -45,7 +45,7 @@ golden_columns() {
 	' | sed -E 's/<[0-9]+>/<number>/g' >"$OUT/golden/$name"
 }
 
-# shown COMMAND...: times and counters, which come last, are masked; blanks count as one
+# shown COMMAND...: print the output with times and the final counters masked, and single blanks
 shown() {
 	"$@" >"$OUT/raw.shown" || return
 	sed -E '/counters/,$ s/[0-9]+(,?)$/<number>\1/
@@ -53,13 +53,13 @@ shown() {
 		s/ +/ /g' "$OUT/raw.shown"
 }
 
-# counted COMMAND...: all numbers are masked; blanks count as one
+# counted COMMAND...: print the output with all numbers masked, and single blanks
 counted() {
 	"$@" >"$OUT/raw.counted" || return
 	mask <"$OUT/raw.counted" | sed -E 's/\b[0-9]+(\.[0-9]+)?\b/<number>/g; s/ +/ /g'
 }
 
-# The bounds of the buckets are masked, so one of each histogram is enough.
+# Keep one bucket of each histogram: with masked bounds all buckets are equal.
 prometheus() { rnbd stat --prometheus | grep -v 'le="[0-9]'; }
 
 all_help() {
@@ -133,7 +133,7 @@ wait_for 10 told
 # shellcheck disable=SC2086 # two
 kill $monitors && wait
 golden monitor.txt grep ' disk ' "$OUT/monitor.txt"
-# the disk may have gone when the message is made
+# The disk may be gone when the kernel builds the message, so mask its size and session state.
 golden monitor.json sed -n '/"family":"rnbd"/s/"size":[0-9]*/"size":<number>/; s/"session_state":"[a-z]*"/"session_state":"<state>"/p' "$OUT/monitor.json"
 
 detach rnbd0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --disk 64M --timeout 300
 # turns: 2
-# short: the target's configuration saved, cleared, restored: the same bytes; what cannot be restored is named
+# short: the configuration of the target is saved, cleared and restored byte for byte; the tool names all that it cannot restore
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -11,10 +11,10 @@ H1=$(host_id 1) H2=$(host_id 2)
 BY_HAND=ABCDEF00-0000-4000-8000-000000000003
 UUID=11111111-2222-4333-8444-555555555555
 
-# fails PATTERN COMMAND...: it must fail with 1 and say so; all that it says is in $text
+# fails PATTERN COMMAND...: it must exit with 1 and print PATTERN; all its output is in $text
 fails() { fails_with 1 "$@"; }
 
-# fails_with STATUS PATTERN COMMAND...
+# fails_with STATUS PATTERN COMMAND...: the same with another exit status
 fails_with() {
 	local code=$1 want=$2 status
 	shift 2
@@ -26,10 +26,10 @@ fails_with() {
 	grep -q -- "$want" <<<"$text" || die "\"$want\" is not said: $*"
 }
 
-# says PATTERN: so does $text
+# says PATTERN: $text contains PATTERN
 says() { grep -q -- "$1" <<<"$text" || die "\"$1\" is not said"; }
 
-# unchanged FILE: the target is as that says
+# unchanged FILE: the configuration of the target equals FILE
 unchanged() { rnbd save - | cmp - "$1" || die "the target is not as $1 says"; }
 
 set_host_id
@@ -55,7 +55,7 @@ grep -q 'is missing or has no io controller: that of / applies' "$OUT/cgroup" ||
 run rnbd export window blk 64
 same "$(cat "$CFG/exports/blk/window")" 64 "the window of an export"
 same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
-# what somebody made by hand: other names of links, capitals, and not yet finished
+# Objects made by hand: links with other names, a host id in capitals, an export without a path.
 mkdir "$CFG/hosts/$BY_HAND" "$CFG/ports/spare" "$CFG/exports/later"
 ln -s "$CFG/hosts/$BY_HAND" "$CFG/exports/blk/allowed_hosts/by-hand"
 ln -s "$CFG/exports/file" "$CFG/ports/3/exports/by-hand"
@@ -125,7 +125,7 @@ fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
 run rnbd export remove late
 fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
 [ ! -e "$CFG/exports/late" ] || die "half an export is left over"
-# what fails later takes the port back that it enabled
+# A command that fails after it has enabled a port disables the port again.
 fails 'cannot set 1' "${add[@]}" --port "$ADDR" --port 10.9.0.77
 same "$(cat "$CFG/ports/1/state")" disabled "the port that a failed command had enabled"
 run rnbd restore
@@ -244,7 +244,7 @@ port_has_blk() { rnbd port list | grep -q "^1  *$ADDR  *4427  *listening .*blk";
 wait_for 60 port_has_blk
 same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "meanwhile enabled"
 same "$(grep -c waiting /tmp/waiting)" 1 "paths that are waited for"
-# whoever saves now loses nothing
+# A save while the restore waits keeps the export that is missing.
 cp $FILE /tmp/meanwhile.json
 run rnbd save /tmp/meanwhile.json
 cmp $FILE /tmp/meanwhile.json || die "the file is not as before"
@@ -268,7 +268,8 @@ text=$(rnbd save 2>&1) || die "save failed: $text"
 says 'export file is disabled because /mnt/b/f is not there; the file keeps it enabled'
 cmp $FILE "$OUT/target.json" || die "the file does not have it enabled"
 rnbd save - | cmp -s - $FILE && die "the export is enabled without its file"
-# nothing to keep: no file, no configuration; and one that somebody has disabled
+# The save keeps nothing if there is no file, or a file without a configuration, or if the path is
+# there and an administrator has disabled the export.
 run rnbd save /tmp/fresh.json
 rnbd save - | cmp - /tmp/fresh.json || die "a new file is not as the target"
 echo old >/tmp/fresh.json

@@ -4,7 +4,7 @@
 # adapter: only
 # turns: 2
 # without: event, because a lost packet costs a retry time-out, as long as an interval of the rates
-# short: counters of exports and hosts outlive sessions; errors, latencies, Prometheus; waiting sessions log little
+# short: counters of exports and hosts outlive sessions and agree in configfs, tool and Prometheus; waiting sessions log few lines
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -12,14 +12,14 @@ HOST=$(host_id 1)
 WAITING=6
 TRACING=/sys/kernel/tracing
 
-# io KIND NAME OP KEY: a number of io_stat
+# io KIND NAME OP KEY: print a number of io_stat; KIND is exports or hosts
 io() {
 	gawk -v op="$3" -v key="$4" '
 		$1 == op { for (i = 2; i <= NF; i++) { split($i, part, "="); if (part[1] == key) print part[2] } }
 	' "$CFG/$1/$2/io_stat"
 }
 
-# grown OP KEY NUMBER WHAT: the counter of disk0 has grown by just that since the last time
+# grown OP KEY NUMBER WHAT: the counter of disk0 has grown by exactly NUMBER since the last call
 declare -A before
 grown() {
 	local now
@@ -34,10 +34,10 @@ slow() {
 		gawk -F, -v from="$2" '{ for (i = from + 1; i <= NF; i++) sum += $i } END { print sum + 0 }'
 }
 
-# error KIND NAME CLASS: a number of io_errors
+# error KIND NAME CLASS: print a number of io_errors
 error() { gawk -v class="$3" '$1 == class { print $2 }' "$CFG/$1/$2/io_errors"; }
 
-# series FILE SERIES: its value
+# series FILE SERIES: print the value of a Prometheus series
 series() { gawk -v series="$2" 'index($0, series " ") == 1 { print $NF; found++ } END { exit found != 1 }' "$1" ||
 	die "no $2 in $1"; }
 
@@ -72,7 +72,7 @@ grown write-zeroes bytes 1048576 "bytes zeroed"
 cat "$CFG/exports/disk0/io_stat"
 
 echo "a slow write is in its bucket"
-# bucket 18 begins at 131 ms
+# Bucket 18 begins at 131 ms.
 was=$(slow write 18) nsecs=$(io exports disk0 write nsecs)
 strike rnbd-target delay_submit 1 300
 dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct status=none || die "write failed"
@@ -82,7 +82,7 @@ need_counter $((($(io exports disk0 write nsecs) - nsecs) / 1000000)) -ge 300 "m
 
 echo "the connection is replaced under load"
 before[write requests]=$(io exports disk0 write requests)
-# zeroes: write until the connection was replaced; the number of writes is printed
+# zeroes: write until $OUT/replaced exists, and print the number of writes
 zeroes() {
 	local writes=0
 
@@ -129,10 +129,10 @@ same "$(gawk '$1 == "write" { print $2 }' "$OUT/table")" "$(io exports disk0 wri
 seen=$(io exports disk0 read requests)
 (while dd if="$dev" of=/dev/null bs=4k count=64 iflag=direct status=none; do [ ! -e /tmp/enough ] || exit 0; done) &
 load=$!
-# a busy host may need more than the first interval to start it
+# On a busy host the process may start later than the first interval ends, so wait for its reads.
 reads_on() { [ "$(io exports disk0 read requests)" -gt "$seen" ]; }
 wait_for 20 reads_on
-# on a slow host dd may take more than a second to start
+# On a slow host dd may take more than a second to start, so each interval is longer.
 interval=${LAB_SLOW:-1}
 rnbd export stat disk0 "$interval" 2 >"$OUT/rates" || die "rates failed"
 rnbd host stat --all "$interval" 2 --json >"$OUT/rates.json" || die "rates failed"
@@ -174,7 +174,8 @@ for i in $(seq $WAITING); do
 done
 same "$(cat /sys/kernel/rnbd-target/limits/pool_near)" 1 "times that the pools came near their limit"
 dmesg_has 'pools use 24 of 26 MiB' || die "not logged"
-# The target has received a write of each disk. Its statistics count requests when they are answered.
+# The target has received a write of each disk. A tracepoint shows that, because the statistics
+# count requests only when they are answered.
 mountpoint -q $TRACING || run mount -t tracefs tracefs $TRACING
 all_received() { [ "$(grep -c 'rnbdt_request: .* write offset=' $TRACING/trace)" -ge $WAITING ]; }
 echo 1 >$TRACING/events/rnbd_target/rnbdt_request/enable
@@ -215,11 +216,11 @@ same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside 
 wait_for 60 dmesg_has 'waits for the storage of export'
 wait_for 60 dmesg_has "host $HOST: its logins or requests to attach are put off since"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
-# All have begun to wait within a few seconds, so the lines of the others were due.
+# All sessions begin to wait within a few seconds. After 8 s each of them would have logged a line.
 wait_for 60 sh -c "[ \$(rnbd session list --target --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"
 since=$(dmesg | sed -n '0,/waits for the storage/s/^\[ *\([0-9]*\)\..*waits for the storage.*/\1/p')
 wait_for 30 sh -c "[ \$(cut -d. -f1 /proc/uptime) -gt $((since + 8)) ]"
-# A slow machine comes here when they log again, 30 s later.
+# Count only the first 29 s: sessions log again after 30 s, and a slow machine gets here late.
 lines=$(dmesg | awk -F '[][]' -v end=$((since + 29)) '/waits for the storage/ && $2 < end { n++ } END { print n + 0 }')
 dmesg | grep 'waits for the storage\|put off\|suppressed'
 [ "$lines" -le 4 ] || die "$lines lines for $WAITING sessions that wait"

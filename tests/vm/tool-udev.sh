@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --disk 64M --disk 16M
-# short: udev makes links by id, UUID, label and for partitions, keeps them without a target, removes them
+# short: udev makes links by id, UUID, label and partition, keeps them while the connection is lost, and removes them at the detach
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -11,7 +11,7 @@ ID=/dev/disk/by-id/rnbd-$DISK
 
 link_to() { [ "$(readlink -f "$1")" = "$2" ]; }
 no_link() { [ ! -L "$1" ]; }
-# property DEV NAME - from udev's database
+# property DEV NAME - print a property of the device from the database of udev
 property() { udevadm info -q property --property="$2" --value "$1"; }
 property_is() { [ "$(property "$1" "$2")" = "$3" ]; }
 state_is() { [ "$(cat "/sys/block/${1##*/}/rnbd/state")" = "$2" ]; }
@@ -64,7 +64,7 @@ wait_for 60 state_is "$dev" live
 
 note "partitions"
 run wipefs -qa "$dev"
-# a table of one partition, 10 MiB from 1 MiB on
+# A partition table with one partition of 10 MiB at offset 1 MiB
 truncate -s 512 "$OUT/mbr"
 printf '\x78\x56\x34\x12\0\0\0\0\0\0\x83\0\0\0\0\x08\0\0\0\x50\0\0' |
 	dd of="$OUT/mbr" bs=1 seek=440 conv=notrunc status=none
@@ -73,7 +73,7 @@ run dd if="$OUT/mbr" of="$dev" conv=notrunc,fsync status=none
 wait_for 30 blockdev --rereadpt "$dev"
 wait_for 30 link_to $ID-part1 "${dev}p1"
 wait_for 30 link_to /dev/disk/by-partuuid/12345678-01 "${dev}p1"
-# udevd reads the table too when dd closes the disk. The partition then goes and comes back.
+# When dd closes the disk, udevd reads the table too, and the partition disappears and reappears.
 wait_for 30 property_is "${dev}p1" ID_SERIAL $DISK
 wait_for 30 no_link /dev/disk/by-uuid/$UUID
 

@@ -3,14 +3,14 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
 # turns: 3
 # adapter: only mlx5 irdma bnxt_re ionic
-# short: a disk by each of its names; show, stat, Prometheus' text and list agree; idempotent attach, detach
-# The test expects a rate of inline data; minimal has one gather entry and so no inline data.
+# short: a disk is found by each of its names; show, stat, list and Prometheus text agree; attach and detach are idempotent
+# The profile minimal has one gather entry and so no inline data, whose rate this test expects.
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 UUID=5ca1ab1e-0000-4000-8000-000000000001
 
-# fails STATUS TEXT COMMAND...: it must end so, with one line that says so
+# fails STATUS TEXT COMMAND...: it must exit with STATUS and print one line, which contains TEXT
 fails() {
 	local status=$1 want=$2 text ret=0
 	shift 2
@@ -21,7 +21,7 @@ fails() {
 	[[ $text == *"$want"* ]] || die "$*: no \"$want\""
 }
 
-# metric FILE NAME [LABELS]: the value of its series of rnbd0, or of that with these labels besides
+# metric FILE NAME [LABELS]: print the value of this metric of disk $name, with LABELS in addition
 metric() {
 	local labels=$3
 	gawk -v start="$2{disk=\"$name\",export=\"disk0\",name=\"db\"${labels:+,$labels}}" \
@@ -84,7 +84,7 @@ fails 1 'No such file' rnbd show /dev/disk/by-id/none
 fails 2 'no block device' rnbd show /dev/null
 fails 1 'is no disk of rnbd' rnbd show /dev/nullb0
 fails 2 'is no disk' rnbd show 'a b'
-# a table of one partition, 2048 sectors from 2048 on
+# A partition table with one partition of 2048 sectors at sector 2048
 {
 	head -c 446 /dev/zero
 	printf '\0\0\0\0\203\0\0\0\0\10\0\0\0\10\0\0'
@@ -119,7 +119,7 @@ wait $rates || die "rnbd stat ended with $? on SIGINT"
 wait $table || die "rnbd stat ended with $? on SIGTERM"
 cat "$OUT/table"
 [ -z "$(tail -c 1 "$OUT/rates")" ] || die "the last line is not whole"
-# the intervals in which fio ran all the time
+# Keep the intervals during which fio ran all the time.
 jq -s 'map(select(.read_iops > 0)) | .[1:-1]' "$OUT/rates" >"$OUT/steady"
 jq -c '.[]' "$OUT/steady"
 for way in read write; do
@@ -129,7 +129,7 @@ for way in read write; do
 		((map(.[$way + "_bytes_per_second"]) | add / length) / $truth.bw_bytes |
 		 . > 0.5 and . < 2)' -e >/dev/null || die "rates of $way are not those of fio"
 done
-# a line that was late makes the next interval shorter
+# A late line makes the next interval shorter, so only the mean interval is bounded.
 jq -e '(map(.seconds) | add / length | . > 1.2 and . < 6) and
 	all(.seconds > 0 and .frames_per_second > 0 and .entries_per_frame >= 1 and
 	.inline_hits_per_second > 0 and .reconnects == 0)' "$OUT/steady" >/dev/null ||
@@ -156,7 +156,7 @@ cat "$OUT/show.txt"
 jq -r '.counters | to_entries[] | "\(.key) \(.value)"' "$OUT/show" >"$OUT/counters"
 need_counter "$(wc -l <"$OUT/counters")" -gt 30 "counters"
 while read -r key value; do
-	# signs of life go on
+	# Keep-alives continue to change these counters.
 	[[ $key != credit_frames_* ]] || continue
 	same "$(jq ".$key" "$OUT/stat")" "$value" "$key of stat"
 	grep -qx "  $key: $value" "$OUT/show.txt" || die "$key of show is not $value"
@@ -174,7 +174,7 @@ same "$(metric "$OUT/rnbd.prom" rnbd_disk_state 'state="failed"')" 0 "state fail
 same "$(metric "$OUT/rnbd.prom" rnbd_disk_size_bytes)" $((64 << 20)) "size"
 metric "$OUT/rnbd.prom" rnbd_disk_info \
 	"export_id=\"$UUID\",address=\"$ADDR\",port=\"4427\",transfer=\"zero-copy\",policy=\"fail\",session=\"$(rnbd list db --json | jq '.[0].session')\"" >/dev/null
-# what show says is what list says, and more
+# The output of show contains that of list.
 rnbd list db --json | jq -e --slurpfile show "$OUT/show" '.[0] | del(.attached_ms, .state_ms) as $list |
 	$show[0] | contains($list) and .attached_ms > 0 and .state_ms > 0 and
 	(.wishes | .queues == 1 and .depth == 32 and .pool_bytes == 4194304)' ||

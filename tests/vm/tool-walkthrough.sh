@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --disk 1G --disk 256M --timeout 600
-# short: the commands of the administrator's guide and of the README, as they stand there, on two machines
+# short: the commands of the administrator's guide and of the README work as printed there, on two machines
 . ../lib/lab.sh
 . ../lib/document.sh
 
-# The rules are those that the guide tells in "What is needed", see document.sh.
+# "What is needed" in the guide defines the prompts of its commands; document.sh reads them.
 GUIDE=../../Documentation/admin-guide.rst
 README=../../README.md
 
-# What they start from: an Ethernet card, the host id that is shown, the disk /dev/sdb,
-# a file system for /srv.
+# The documents assume an Ethernet card, the host id that they print, the disk /dev/sdb, and a file
+# system at /srv.
 read_commands "$GUIDE"
 rdma link del rxe0 || die "rxe0 cannot be removed"
 if [ "$NODE" = 1 ]; then

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 1 --mem 1024 --timeout 600
 # turns: 2
-# short: every command used wrongly: the documented exit code and one line that names object and remedy
+# short: every command used wrongly ends with the documented exit code and one line that names object and remedy
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -10,8 +10,8 @@ ID=$(host_id 7)
 bad=0 rows=0
 declare -A used
 
-# wrong CODE WORDS... -- COMMAND...: it ends with that code, prints nothing on standard
-# output, and on standard error one line with all of these words. All rows are tried.
+# wrong CODE WORDS... -- COMMAND...: the command exits with CODE, prints nothing on standard output,
+# and on standard error one line with all WORDS. A failure is counted and does not end the test.
 wrong() {
 	local code=$1 words=() lines text status word why=
 	shift
@@ -41,7 +41,7 @@ wrong() {
 
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all)
 
-# mounted DEV DIR: with a new file system
+# mounted DEV DIR: make a file system on DEV and mount it at DIR
 mounted() {
 	mkdir -p "$2"
 	run mkfs.ext4 -q "$1"
@@ -255,12 +255,13 @@ wrong 2 'torn.json' -- rnbd restore "$OUT/torn.json"
 wrong 1 '/dev/gone' 'No such file' -- rnbd export add disk0 --path /dev/gone
 wrong 1 '/dev/null' 'block device' -- rnbd export add disk0 --path /dev/null
 wrong 1 '/etc' 'block device' -- rnbd export add disk0 --path /etc
-# a number out of the kernel's range, with the range; the target is not asked
+# For a number outside the range of the kernel the error gives the range. No target listens yet: the
+# error shows that the client does not try to connect.
 wrong 2 '--queues: ' '(1 to 1024)' -- rnbd attach "$ADDR" disk0 --queues 0
 wrong 2 '--keepalive: ' '(100 to 60000)' -- rnbd attach "$ADDR" disk0 --keepalive 99
 wrong 2 '--slot-size: ' '(1024 to 65536)' -- rnbd attach "$ADDR" disk0 --slot-size 0
 wrong 1 '--slot-size must be' 'multiple of 64' -- rnbd attach "$ADDR" disk0 --slot-size 1025
-# nobody listens at all; then on another port only
+# No port listens yet. Other cases below name a port that does not listen.
 wrong 1 "disk0 at $ADDR:4427" 'listens' -- rnbd attach "$ADDR" disk0
 wrong 1 'disk0 at 192.0.2.1:4427' 'route' -- rnbd attach 192.0.2.1 disk0
 wrong 1 'no-such-host.invalid' -- rnbd attach no-such-host.invalid disk0
@@ -292,7 +293,7 @@ wrong 1 'disk0' 'export other' 'rnbd export disable other' -- rnbd export enable
 run rnbd export remove other
 run rnbd export enable disk0
 run mount "$other" /mnt/other
-# storage that is exported already, under whatever name
+# Storage that is exported already cannot be exported again by another name.
 run truncate -s 1M /mnt/other/file
 run ln /mnt/other/file /mnt/other/hard
 run ln -s file /mnt/other/soft

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What the parts of abuse share.
- */
+/* Declarations that the files of abuse share. */
 #ifndef ABUSE_H
 #define ABUSE_H
 
@@ -19,9 +17,9 @@
 #define TEXT_MAX	256
 
 /**
- * struct message - a request that is made by hand, lawful or not
- * @len: bytes used of @buf
- * @buf: begins with struct nlmsghdr and struct genlmsghdr
+ * struct message - request built byte by byte, valid or not
+ * @len: Bytes used of @buf
+ * @buf: Message; starts with struct nlmsghdr and struct genlmsghdr
  */
 struct message {
 	size_t len;
@@ -29,15 +27,15 @@ struct message {
 };
 
 /**
- * struct answer - what came back
- * @error: 0 or an errno, positive
- * @silent: nothing came back at all
- * @messages: that came before the end
- * @missing: attribute that is said to be missing, or 0
- * @at: offset of the attribute at fault, or 0
- * @text: for people, or ""
- * @ids: a message told the id of a host or a session
- * @disk: name of the disk in the last message, or ""
+ * struct answer - reply of the kernel to one request
+ * @error: 0 or a positive errno
+ * @silent: True if the kernel sends no reply to this request
+ * @messages: Number of messages before the final one
+ * @missing: Type of the attribute reported as missing, or 0
+ * @at: Offset of the attribute reported as wrong, in bytes, or 0
+ * @text: Error message, or ""
+ * @ids: True if a message contained a host id or a session id
+ * @disk: Name of the disk in the last message, or ""
  */
 struct answer {
 	int error;
@@ -50,7 +48,7 @@ struct answer {
 	char disk[32];
 };
 
-extern unsigned int seconds_factor;	/* LAB_SLOW */
+extern unsigned int seconds_factor;	/* from LAB_SLOW: longer time limits for slow machines */
 
 void fail(const char *fmt, ...) __printf(1, 2) __attribute__((noreturn));
 void complain(const char *fmt, ...) __printf(1, 2);
@@ -74,6 +72,6 @@ void soup_send(int fd, const int *families, unsigned int nr_families, unsigned i
 	       uint64_t seed);
 int race_run(const char *config, unsigned int seconds, uint64_t seed, char **paths);
 
-/* a generator whose numbers are the same for the same seed everywhere */
+/* pseudo-random numbers: the same sequence for the same seed on every machine */
 uint64_t roll(uint64_t *seed);
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every rule of every attribute and header, broken one at a time.
+ * Break every rule of every attribute and header, one rule at a time.
  *
  * Operation: each command has a list of attributes with their types and limits, and a valid
- * message. The module accepts the attributes of the valid message and then returns a known errno,
- * because its address has no route or its disk does not exist. A value at a limit must give that
- * errno. A value beyond the limit must be rejected with an error message. Generic netlink rejects
- * an unknown command, or a message too short for the header, without an error message.
- * Errors: told, and the next case is tried.
+ * message. The module accepts the attributes of the valid message and then returns a known
+ * errno, because its address has no route or its disk does not exist. A value at a limit must
+ * give that errno. A value beyond the limit must be rejected with an error message. Generic
+ * netlink rejects unknown commands and messages with an incomplete header without one.
+ * Errors: a wrong reply is printed, and the next case runs.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,18 +21,18 @@
 
 enum kind { STRING, U16, U32, U64, BYTES };
 
-#define NEEDED	0x1	/* without it the command is refused */
-#define MASK	0x2	/* @max is a mask of bits */
+#define NEEDED	0x1	/* required: the command fails without it */
+#define MASK	0x2	/* @max is a mask of the allowed bits */
 
 /**
  * struct field - an attribute that a command takes
- * @attr: its number
- * @kind: its type
+ * @attr: Attribute number
+ * @kind: Attribute type
  * @flags: NEEDED, MASK
- * @min: least value
- * @max: largest value, or most characters, or bytes
- * @step: what a value has to be a multiple of, or 0
- * @lawful: text, for STRING
+ * @min: Smallest valid value
+ * @max: Largest valid value; STRING: most characters; BYTES: exact length in bytes
+ * @step: Valid values are multiples of this number; 0: no restriction
+ * @lawful: Valid text, for STRING
  */
 struct field {
 	uint16_t attr;
@@ -43,15 +43,15 @@ struct field {
 };
 
 /**
- * struct command - a command and its lawful message
- * @name: for people
- * @cmd: its number
- * @dump: it is one
- * @both: it is also the other
- * @beyond: errno of the lawful message, behind all checks
- * @fields: that it takes
- * @nr: members of @fields
- * @max: largest number of an attribute of the family
+ * struct command - a command and the attributes of its valid message
+ * @name: Name in complaints
+ * @cmd: Command number
+ * @dump: True if the command is called as a dump
+ * @both: True if the command exists as a dump and as a plain request
+ * @beyond: errno of the valid message after it has passed all attribute checks
+ * @fields: Attributes of the command
+ * @nr: Number of elements in @fields
+ * @max: Highest attribute number of the family
  */
 struct command {
 	const char *name;
@@ -64,7 +64,7 @@ struct command {
 	uint16_t max;
 };
 
-#define NOWHERE	"192.0.2.1"	/* no route leads there */
+#define NOWHERE	"192.0.2.1"	/* TEST-NET-1: no route */
 
 static const struct field attach_fields[] = {
 	{ RNBD_ATTR_ADDR, STRING, NEEDED, 0, 47, 0, NOWHERE },
@@ -131,10 +131,10 @@ static unsigned int nr_cases, nr_refused;
 static int sock, family;
 
 /* ------------------------------------------------------------------------
- * What has to come back
+ * Expected replies
  */
 
-/* Expected is one of the two errnos; -1 stands for no answer at all. */
+/* Send @msg and expect errno @one or @other; -1: expect no reply. */
 static void expect(struct message *msg, const char *what, int one, int other, bool text)
 {
 	struct answer answer;
@@ -192,7 +192,7 @@ static void put_lawful(struct message *msg, const struct field *f)
 		nl_put(msg, f->attr, bytes, f->max);
 }
 
-/* What the command needs, but for @but; NULL for all of it. */
+/* Build the valid message of @c; leave out the required attribute @but unless it is NULL. */
 static void lawful(struct message *msg, const struct command *c, const struct field *but)
 {
 	unsigned int i;
@@ -226,7 +226,7 @@ static void put_number(struct message *msg, const struct field *f, uint64_t valu
  * Cases of a field
  */
 
-/* @ok: it has to get as far as the lawful message */
+/* @ok: the message must give the errno of the valid message, else it must be rejected */
 static void try_bytes(const struct command *c, const struct field *f, const char *what,
 		      const void *data, size_t len, bool ok)
 {
@@ -304,7 +304,7 @@ static void cases_of_string(const struct command *c, const struct field *f)
 	try_bytes(c, f, "much", text, sizeof(text), false);
 	text[f->max + 1] = '\0';
 	try_bytes(c, f, "one too many", text, f->max + 2, false);
-	/* behind its NUL a text has nothing */
+	/* no byte may follow the terminating NUL */
 	memset(text, 0, sizeof(text));
 	memcpy(text, f->lawful, strlen(f->lawful));
 	text[f->max + 2] = 'x';
@@ -341,7 +341,7 @@ static void cases_of_bytes(const struct command *c, const struct field *f)
 	try_bytes(c, f, "zeros", data, f->max, false);
 }
 
-/* None of what goes in is a nest. */
+/* Send the attribute with NLA_F_NESTED, which no attribute of the family allows. */
 static void cases_of_type(const struct command *c, const struct field *f)
 {
 	struct message msg;
@@ -379,7 +379,7 @@ static bool takes(const struct command *c, uint16_t attr)
 	return false;
 }
 
-/* Attributes that are not for this command, or for none. */
+/* Attributes that this command does not take, and unknown ones. */
 static void cases_of_others(const struct command *c)
 {
 	static const uint16_t far[] = { 255, 1000, 0x3fff };
@@ -405,7 +405,7 @@ static void cases_of_others(const struct command *c)
 	}
 }
 
-/* Lengths that lie, and rests. */
+/* Wrong lengths, and messages that are cut off. */
 static void cases_of_form(const struct command *c)
 {
 	static const uint16_t lies[] = { 0, 1, 3, 4096, UINT16_MAX };
@@ -422,7 +422,7 @@ static void cases_of_form(const struct command *c)
 		       EINVAL, EINVAL, true);
 	}
 
-	/* cut off: within the header there is no text, within the last attribute one */
+	/* messages cut off in the header get no error message, those cut off in an attribute do */
 	lawful(&msg, c, NULL);
 	all = msg.len;
 	for (i = NLMSG_HDRLEN; i < NLMSG_LENGTH(GENL_HDRLEN); i++) {
@@ -433,11 +433,11 @@ static void cases_of_form(const struct command *c)
 	for (i = NLMSG_LENGTH(GENL_HDRLEN); i < all; i++) {
 		lawful(&msg, c, NULL);
 		msg.len = i;
-		/* the last attribute may do without its padding */
+		/* the padding of the last attribute may be missing */
 		expect(&msg, label("%s: %u bytes of %zu", c->name, i, all), EINVAL,
 		       i + NLA_ALIGNTO > all ? c->beyond : EINVAL, true);
 	}
-	/* not even a header, or longer than what was sent: not a message */
+	/* nlmsg_len below the header size or above the bytes sent: the kernel drops the message */
 	for (i = 0; i < NLMSG_HDRLEN; i++) {
 		lawful(&msg, c, NULL);
 		hdr = (struct nlmsghdr *)msg.buf;
@@ -461,7 +461,7 @@ static void cases_of_header(const struct command *c)
 	genl->reserved = 1;
 	expect(&msg, label("%s: reserved bytes", c->name), EINVAL, EINVAL, true);
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
-		/* an echo may be asked for */
+		/* NLM_F_ECHO is allowed */
 		if (flags[i] == NLM_F_ECHO)
 			continue;
 		lawful(&msg, c, NULL);
@@ -469,7 +469,7 @@ static void cases_of_header(const struct command *c)
 		expect(&msg, label("%s: message flags %#x", c->name, flags[i]),
 		       EINVAL, EINVAL, true);
 	}
-	/* a dump that is none, or the other way round */
+	/* a dump command without NLM_F_DUMP, or a plain command with it */
 	if (c->both)
 		return;
 	lawful(&msg, c, NULL);
@@ -527,7 +527,7 @@ static void begin_family(int fd, int id)
 	nr_refused = 0;
 }
 
-/* What fits each attribute but not the other ones. */
+/* Attributes that are valid each but not in combination. */
 static void cases_of_pairs(void)
 {
 	uint32_t flags = RNBD_FLAG_COPY | RNBD_FLAG_EARLY_RELEASE;
@@ -538,7 +538,7 @@ static void cases_of_pairs(void)
 	expect(&msg, "attach: bounce buffers and early release", EINVAL, EINVAL, true);
 }
 
-/* All rules of the client's family. */
+/* Test all rules of the client's family. */
 void cases_client(int fd, int id)
 {
 	static const uint8_t known[] = { RNBD_CMD_ATTACH, RNBD_CMD_DETACH, RNBD_CMD_LIST,
@@ -553,7 +553,7 @@ void cases_client(int fd, int id)
 	printf("rnbd: %u cases, %u refused\n", nr_cases, nr_refused);
 }
 
-/* All rules of the target's family. */
+/* Test all rules of the target's family. */
 void cases_target(int fd, int id)
 {
 	static const uint8_t known[] = { RNBDT_CMD_GET_SESSION };
@@ -566,7 +566,7 @@ void cases_target(int fd, int id)
 	printf("rnbd-target: %u cases, %u refused\n", nr_cases, nr_refused);
 }
 
-/* What a caller without privilege may not, and what it may see. */
+/* Test the commands that a caller without privilege must not use, and the list that it may read. */
 void cases_denied(int fd, int client, unsigned int client_group, int target,
 		  unsigned int target_group)
 {

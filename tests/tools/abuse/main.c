@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * abuse - misuses what the modules offer on this machine: netlink and configfs.
+ * abuse - misuse the netlink and configfs interfaces of the modules on this machine.
  *
- * Operation: "cases" breaks every rule of every attribute and header, one at a time,
- * and looks at the errno and at the text of each refusal. "soup" sends what chance
- * makes. "denied" is for a caller without privilege. "race" has many processes
- * make, enable, link and remove the same objects and attach and detach meanwhile.
+ * Operation: "cases" breaks every rule of every attribute and header, one at a time, and checks
+ * the errno and the error message of each reply. "soup" sends random messages. "denied" sends
+ * commands as a caller without privilege. "race" starts many processes that concurrently
+ * create, enable, link and remove the same objects, and attach and detach.
  *
  * Concurrency: processes only in race.c.
- * Errors: all that is wrong is told, a line each; the exit status is 1 then.
+ * Errors: each problem is printed on a line; the exit status is then 1.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void say(const char *fmt, va_list args)
 	fputc('\n', stderr);
 }
 
-/* The program ends. */
+/* Print a message and exit. */
 void fail(const char *fmt, ...)
 {
 	va_list args;
@@ -51,7 +51,7 @@ void fail(const char *fmt, ...)
 	exit(1);
 }
 
-/* Something is wrong; the others are tried as well. */
+/* Print and count a problem; the program continues with the next case. */
 void complain(const char *fmt, ...)
 {
 	va_list args;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink by hand: no library would send what is sent here.
+ * Generic netlink without a library: libraries do not send invalid messages.
  *
- * Operation: a request is bytes, and its lengths may lie. Whatever comes back
- * until the acknowledgment, the error or the end of the dump is one answer. After
- * each request that may have been dropped in silence a lawful one is sent, whose
- * answer shows that nothing more will come.
- * Errors: a socket that does not work ends the program.
+ * Operation: the callers build a request byte by byte, so its lengths may be wrong. All
+ * messages up to the acknowledgment, the error or the end of the dump form one answer. The
+ * kernel drops a request whose total length is invalid, so nl_talk() waits for no reply to it;
+ * an unexpected late reply has an old sequence number and ends the program.
+ * Errors: a failure of the socket ends the program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,12 +19,12 @@
 
 #include "abuse.h"
 
-/* An attach may wait for the network; longer than that nothing does. */
+/* Receive timeout: an attach may wait for the network; no other command takes as long. */
 #define ANSWER_SECONDS	90
 
 static uint32_t sequence;
 
-/* A socket that takes extended acknowledgments. */
+/* Open a socket that receives extended acknowledgments. */
 int nl_open(void)
 {
 	struct timeval patience = { .tv_sec = ANSWER_SECONDS * seconds_factor };
@@ -40,7 +40,7 @@ int nl_open(void)
 	return fd;
 }
 
-/* Begin a message with lawful headers. */
+/* Start a message with valid headers. */
 void nl_begin(struct message *msg, uint16_t type, uint16_t flags, uint8_t cmd)
 {
 	struct nlmsghdr *hdr = (struct nlmsghdr *)msg->buf;
@@ -54,7 +54,7 @@ void nl_begin(struct message *msg, uint16_t type, uint16_t flags, uint8_t cmd)
 	genl->version = 1;
 }
 
-/* Add an attribute; @attr may have the flags of a type. */
+/* Add an attribute; @attr may include flags such as NLA_F_NESTED. */
 void nl_put(struct message *msg, uint16_t attr, const void *data, size_t len)
 {
 	struct nlattr *nla = (struct nlattr *)(msg->buf + msg->len);
@@ -96,7 +96,10 @@ static void take_tlvs(const uint8_t *at, size_t left, struct answer *answer)
 	}
 }
 
-/* What of a message the tests want to know: both families begin alike enough. */
+/*
+ * Record the ids and the disk of a message. The attribute numbers are those of the client's
+ * family; no caller uses these results for a message of the target's family.
+ */
 static void take_message(const struct nlmsghdr *hdr, struct answer *answer)
 {
 	const uint8_t *at = (const uint8_t *)NLMSG_DATA(hdr) + GENL_HDRLEN;
@@ -119,7 +122,7 @@ static void take_message(const struct nlmsghdr *hdr, struct answer *answer)
 	}
 }
 
-/* Take one message; true if it is the last. */
+/* Process one message; return true if it is the last one of the answer. */
 static bool take(const struct nlmsghdr *hdr, uint32_t seq, struct answer *answer)
 {
 	const struct nlmsgerr *err = NLMSG_DATA(hdr);
@@ -160,7 +163,7 @@ static void take_all(int fd, uint32_t seq, struct answer *answer)
 	}
 }
 
-/* Bytes as they are; the length of the header only if there is one to set. */
+/* Send bytes unchanged. */
 static void transmit(int fd, const void *buf, size_t len)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -170,8 +173,8 @@ static void transmit(int fd, const void *buf, size_t len)
 }
 
 /*
- * Send a message and wait for what the kernel says to it. The length in its header
- * is set unless it has one; one that is wrong is answered by silence.
+ * Send a message and wait for the answer of the kernel. nl_talk() sets nlmsg_len only if it is
+ * 0. The kernel drops a message with an invalid nlmsg_len, so there is no answer to it.
  */
 void nl_talk(int fd, struct message *msg, struct answer *answer)
 {
@@ -192,7 +195,7 @@ void nl_talk(int fd, struct message *msg, struct answer *answer)
 	take_all(fd, seq, answer);
 }
 
-/* The bytes of a message, so that it can be sent again. */
+/* Print the bytes of a message, so that it can be sent again. */
 void nl_show(const struct message *msg)
 {
 	size_t i;
@@ -204,7 +207,7 @@ void nl_show(const struct message *msg)
 
 static uint32_t group_id(const struct nlattr *groups)
 {
-	/* the one group of the family: an item in a nest in a nest */
+	/* the family has one group: skip the headers of the two enclosing nested attributes */
 	const uint8_t *at = (const uint8_t *)(groups + 2), *end;
 
 	end = (const uint8_t *)groups + groups->nla_len;
@@ -218,7 +221,7 @@ static uint32_t group_id(const struct nlattr *groups)
 	return 0;
 }
 
-/* The number of a family, or 0; that of its group if @group is not NULL. */
+/* Return the id of a family, or 0; store the id of its multicast group if @group is not NULL. */
 int nl_family(int fd, const char *name, unsigned int *group)
 {
 	static _Alignas(NLMSG_ALIGNTO) uint8_t buf[65536];
@@ -253,7 +256,7 @@ int nl_family(int fd, const char *name, unsigned int *group)
 	return family;
 }
 
-/* Returns 0 or an errno. */
+/* Join a multicast group; return 0 or an errno. */
 int nl_join(int fd, unsigned int group)
 {
 	return setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) ?

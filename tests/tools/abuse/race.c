@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many processes change the same few objects of the target, and attach and detach.
+ * Many processes concurrently change the same few objects of the target, attach and detach.
  *
- * Operation: most processes make, set, enable, link, read and remove exports, hosts
- * and ports of the same few names in random order; the others attach these exports
- * over the machine's own address, read a block, list, discover and detach. Each
- * operation may be refused, but only for a reason that somebody else's work explains,
- * and each kind has to have succeeded. What is there at the end is left to the caller.
+ * Operation: most processes create, set, enable, link, read and remove exports, hosts and ports
+ * with the same few names in random order. The other processes attach these exports over an
+ * address of the same machine, read a block, list, discover and detach. An operation may fail,
+ * but only with an errno that the work of another process can cause, and each kind of operation
+ * must succeed at least once. The caller removes the objects that are left at the end.
  * Concurrency: processes; they share counters.
- * Errors: an errno that nothing explains, and a process that does not come back.
+ * Errors: an unexpected errno, or a process that does not finish in time, is printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #define PORTS		2
 #define ADDRESS		"10.9.0.1"
 #define FIRST_PORT	4427
-/* that a process has for its last operation */
+/* time for a process to finish its last operation, in seconds */
 #define GRACE_SECONDS	60
 
 enum op { MAKE, REMOVE, SET, ENABLE, DISABLE, LINK, UNLINK, READ, ATTACH, BLOCK, DETACH, LIST,
@@ -64,7 +64,7 @@ static unsigned int below(unsigned int n)
 	return roll(&seed) % n;
 }
 
-/* What somebody else can have caused. */
+/* Return true for an errno that the work of another process can cause. */
 static bool explained(int error)
 {
 	switch (error) {
@@ -205,7 +205,7 @@ static void make(const char *path)
 	count(MAKE, mkdir(path, 0755) ? errno : 0, path);
 }
 
-/* All that an attach needs, if nobody comes in between. */
+/* Create all objects that an attach needs; other processes may interfere. */
 static void make_all(unsigned int e, unsigned int p)
 {
 	unsigned int h;
@@ -232,7 +232,7 @@ static void unlink_something(void)
 	count(UNLINK, unlink(path) ? errno : 0, path);
 }
 
-/* Remove an export with all that holds it. */
+/* Remove an export and all links to and from it. */
 static void remove_all(void)
 {
 	unsigned int e = below(EXPORTS), i;
@@ -331,7 +331,7 @@ static void put_target(struct message *msg, unsigned int p)
 	nl_put(msg, RNBD_ATTR_PORT, &port, sizeof(port));
 }
 
-/* Whatever ends an attach has a text, which is all that is asked for here. */
+/* Send a client command. Any errno is allowed, but an error must come with an error message. */
 static int ask(int fd, enum op op, struct message *msg, struct answer *answer)
 {
 	nl_talk(fd, msg, answer);
@@ -347,7 +347,10 @@ static int ask(int fd, enum op op, struct message *msg, struct answer *answer)
 	return answer->error;
 }
 
-/* Without some help hardly one would find all that it needs at a time. */
+/*
+ * Try to attach. Half of the time create the objects first, or an attach would hardly ever
+ * succeed.
+ */
 static void attach_one(int fd, char *disk, size_t size)
 {
 	unsigned int e = below(EXPORTS), p = below(PORTS);
@@ -385,7 +388,7 @@ static void read_block(const char *disk)
 
 	snprintf(path, sizeof(path), "/dev/%s", disk);
 	fd = open(path, O_RDONLY | O_DIRECT);
-	/* it may be gone, or its target */
+	/* the disk or its target may be gone */
 	if (fd >= 0 && read(fd, block, sizeof(block)) == sizeof(block))
 		counters->done[BLOCK]++;
 	else
@@ -406,7 +409,7 @@ static void detach_one(int fd, const char *disk)
 	ask(fd, DETACH, &msg, &answer);
 }
 
-/* Any disk, also one that another process has attached. */
+/* Use any disk, also one that another process has attached. */
 static void use(int fd)
 {
 	struct answer answer;
@@ -464,7 +467,7 @@ static void work(bool client, double end)
 	exit(0);
 }
 
-/* Wait for all; those that do not come are told. */
+/* Wait for all processes; the program fails if one does not finish before @end. */
 static void gather(unsigned int left, double end)
 {
 	int status;
@@ -504,7 +507,10 @@ int race_run(const char *root, unsigned int seconds, uint64_t start, char **stor
 	printf("race: %d processes, %u s, seed %llu\n", ADMINS + CLIENTS, seconds,
 	       (unsigned long long)start);
 	end = now() + seconds;
-	/* For the last third the clients are alone, so that some find what they need. */
+	/*
+	 * In the last third only clients run, so that some of them find a complete set of
+	 * objects.
+	 */
 	quiet = end - seconds / 3.0;
 	for (i = 0; i < ADMINS + CLIENTS; i++) {
 		seed = start + i;

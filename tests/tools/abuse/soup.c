@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages that chance makes.
+ * Send random messages.
  *
- * Operation: a lawful header, mostly, then attributes with numbers, flags, lengths and
- * contents at random, but often enough such as a family knows for some to get far. No
- * address leads anywhere, so nothing can be attached. What is refused has to say why.
- * Errors: told with the bytes of the message; the seed makes all of them again.
+ * Operation: most messages have a valid header. Attributes have random numbers, flags, lengths
+ * and contents, but often enough valid ones that some messages pass many checks. No address has
+ * a route, so no attach succeeds. Each rejected message must get an error message.
+ * Errors: a problem is printed with the bytes of the message; the same seed repeats all
+ * messages.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static size_t random_text(char *to)
 	size_t len = strlen(text) + 1;
 
 	memcpy(to, text, len);
-	/* with or without its NUL */
+	/* sometimes without the NUL */
 	return len - one_in(8);
 }
 
@@ -56,7 +57,7 @@ static size_t random_data(uint8_t *to)
 	return len;
 }
 
-/* A number of the size that it should have. */
+/* Add an attribute with its proper size and a plausible value. */
 static void sensible_attr(struct message *msg, uint16_t attr)
 {
 	uint64_t value = one_in(4) ? roll(&seed) : 1u << below(21);
@@ -104,7 +105,7 @@ static void random_attr(struct message *msg)
 		nla->nla_len = below(0x10000);
 }
 
-/* One that the command may take. */
+/* Add an attribute that the command probably takes. */
 static void likely_attr(struct message *msg, uint8_t cmd)
 {
 	static const uint16_t of_attach[] = {
@@ -124,7 +125,7 @@ static void likely_attr(struct message *msg, uint8_t cmd)
 		sensible_attr(msg, of_disk[below(ARRAY_SIZE(of_disk))]);
 }
 
-/* What an attach needs, so that the rest is looked at. */
+/* Add the attributes that an attach or a discovery requires, so that the others are checked. */
 static void some_sense(struct message *msg, uint8_t cmd)
 {
 	static const uint8_t id[16] = { 1 };
@@ -147,7 +148,7 @@ static void random_message(struct message *msg, const int *families, unsigned in
 	unsigned int nr = below(likely ? 6 : ATTRS_MAX);
 
 	if (one_in(8)) {
-		/* the target's has one command, a dump */
+		/* the target's family has one command, a dump */
 		nl_begin(msg, families[nr_families - 1], NLM_F_DUMP, one_in(4) ? cmd : 1);
 		nr /= 4;
 	} else {
@@ -171,7 +172,7 @@ static void random_message(struct message *msg, const int *families, unsigned in
 		msg->len -= below(msg->len - NLMSG_LENGTH(GENL_HDRLEN));
 }
 
-/* Send @nr of them; the same @start makes the same ones. */
+/* Send @nr random messages; the same @start gives the same messages. */
 void soup_send(int fd, const int *families, unsigned int nr_families, unsigned int nr,
 	       uint64_t start)
 {
@@ -187,7 +188,7 @@ void soup_send(int fd, const int *families, unsigned int nr_families, unsigned i
 		if (answer.silent)
 			continue;
 		errors[answer.error & 255]++;
-		/* such a command there is not, or not as a dump: generic netlink tells */
+		/* generic netlink rejects unknown commands and dumps without an error message */
 		if (!answer.error || answer.error == EOPNOTSUPP)
 			continue;
 		if (answer.text[0])

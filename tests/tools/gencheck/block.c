@@ -2,15 +2,14 @@
 /*
  * The contents of a block.
  *
- * Operation: each of the eight sectors begins with a tag that names seed,
- * address and version, so that a block made of several writes is seen whatever
- * sectors they left. The first sector also has the time of the write, its
- * number, and the CRC32C of the whole block. The rest is filled with words that
- * follow from what the tag says, so that no two sectors are alike.
+ * Operation: each of the eight sectors begins with a tag of seed, address and version, so
+ * block_inspect() detects a block with sectors of several writes. The first sector also holds the
+ * time of the write, its sequence number, and the CRC32C of the whole block. The rest of each
+ * sector is a pattern derived from the tag and the sector number, so no two sectors are equal.
  *
- * Ownership: buffers are the caller's; they are aligned to 8 bytes.
- * Concurrency: no shared state but the table, made before the first thread.
- * Errors: none, any contents can be inspected.
+ * Ownership: the caller owns all buffers; they are aligned to 8 bytes.
+ * Concurrency: the only shared state is the CRC table, filled before main().
+ * Errors: none; block_inspect() accepts any contents.
  */
 #include <string.h>
 
@@ -66,7 +65,7 @@ __attribute__((constructor)) static void crc32c_init(void)
 			table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 0xff];
 }
 
-/* Eight bytes at a time, one table for each. */
+/* Compute the CRC32C of eight bytes per step, with one table for each byte. */
 uint32_t crc32c_table(uint32_t crc, const void *data, size_t size)
 {
 	const uint8_t *p = data;
@@ -119,7 +118,7 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t size)
 }
 #endif
 
-/* The sum of a block, with nothing in place of the sum itself. */
+/* Return the CRC of a block; the four bytes of the CRC itself count as zeros. */
 static uint32_t block_crc(const void *block)
 {
 	static const uint8_t none[4];
@@ -135,9 +134,9 @@ static uint32_t block_crc(const void *block)
 /* --- a block ------------------------------------------------------------- */
 
 /**
- * block_make() - fill a block
- * @block: 4096 bytes
- * @stamp: what it shall say
+ * block_make() - fill a block with tags and pattern
+ * @block: Buffer of 4096 bytes
+ * @stamp: Seed, address, version, sequence number and time to store in the block
  */
 void block_make(void *block, const struct stamp *stamp)
 {
@@ -174,9 +173,9 @@ static bool same(const struct tag *a, const struct tag *b)
 }
 
 /**
- * block_inspect() - find out what a block is
- * @block: 4096 bytes, anything
- * @found: what it is
+ * block_inspect() - classify the contents of a block
+ * @block: Any 4096 bytes
+ * @found: Result
  */
 void block_inspect(const void *block, struct found *found)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The contents of a block: how it is made, and what is found in one.
- */
+/* The contents of a block: how to make and how to inspect one. */
 #ifndef GENCHECK_BLOCK_H
 #define GENCHECK_BLOCK_H
 
@@ -14,9 +12,9 @@
 #define SECTORS		(BLOCK / SECTOR)
 
 /*
- * A version is a generation and who wrote it, in one word that is changed in
- * one step: the generation counts in the upper 48 bits, the writer is below.
- * 0 is the block as it was before any write.
+ * A version is one word that holds a generation (upper 48 bits) and the writer (lower 16 bits), so
+ * that one store replaces both. Each write of a block increments its generation. Version 0 is the
+ * block before any write.
  */
 #define WRITER_BITS	16
 #define WRITER_MAX	63
@@ -37,12 +35,12 @@ static inline unsigned int version_writer(uint64_t version)
 }
 
 /**
- * struct stamp - what a block says of itself
- * @seed: of the run of tests it belongs to; others are foreign
- * @address: number of the block on the disk
- * @version: generation and writer
- * @sequence: of the write among all of its writer
- * @time_ns: when it was written, CLOCK_REALTIME
+ * struct stamp - the identity of a write, stored in the block
+ * @seed: Seed of the journal; a block with another seed is foreign
+ * @address: Number of the block on the disk
+ * @version: Generation and writer
+ * @sequence: Number of the write among all writes of the run
+ * @time_ns: Time of the write in ns, CLOCK_REALTIME
  */
 struct stamp {
 	uint64_t seed;
@@ -53,12 +51,12 @@ struct stamp {
 };
 
 /**
- * enum content - what a block turned out to be
- * @CONTENT_UNIFORM: one and the same byte everywhere
- * @CONTENT_ALIEN: not one sector of it is ours
- * @CONTENT_MIXED: sectors of several writes, or of a write and of nothing
- * @CONTENT_CORRUPT: of one write, as its sectors say, but the bytes differ
- * @CONTENT_WHOLE: of one write, every byte
+ * enum content - classification of the contents of a block
+ * @CONTENT_UNIFORM: All bytes are equal
+ * @CONTENT_ALIEN: No sector has a valid tag
+ * @CONTENT_MIXED: Sectors of several writes, or of a write and uniform sectors
+ * @CONTENT_CORRUPT: Valid tags all belong to one write, but other bytes are wrong
+ * @CONTENT_WHOLE: All bytes belong to one write
  */
 enum content {
 	CONTENT_UNIFORM,
@@ -69,11 +67,11 @@ enum content {
 };
 
 /**
- * struct found - a block as it was read
- * @content: what it is
+ * struct found - result of inspecting a block
+ * @content: Classification
  * @byte: CONTENT_UNIFORM: the byte
- * @stamp: all but UNIFORM and ALIEN: of the first sector that is ours
- * @other: MIXED: version in the first sector that differs, 0 if it is not ours
+ * @stamp: All but UNIFORM and ALIEN: stamp of the first sector with a valid tag
+ * @other: MIXED: version in the first sector that differs, 0 if it has no valid tag
  * @split: MIXED: number of that sector
  */
 struct found {
@@ -89,7 +87,7 @@ void block_inspect(const void *block, struct found *found);
 
 uint64_t hash64(uint64_t x);
 
-/* sums of the same bytes, for the test that compares them */
+/* two implementations of the same CRC; a test compares them */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);
 uint32_t crc32c_table(uint32_t crc, const void *data, size_t size);
 

@@ -2,14 +2,14 @@
 /*
  * The disk under test: a block device or a file.
  *
- * Operation: synchronous I/O past the page cache. An operation that fails is
- * counted with its errno and tried again if --on-error says so; meanwhile the
- * thread pauses a little, since a lost disk fails at once.
+ * Operation: I/O is synchronous and bypasses the page cache. A failed operation is counted under
+ * its errno and retried if --on-error says so. The thread pauses before each retry, because
+ * operations on a lost disk fail immediately.
  *
- * Ownership: buffers and the file descriptor are the caller's.
+ * Ownership: the caller owns the buffers and the file descriptor.
  * Concurrency: any number of threads.
- * Errors: disk_io() says whether the operation succeeded in the end. With
- * --on-error=stop, and when the time for retries is over, it ends the run.
+ * Errors: disk_io() returns whether the operation finally succeeded. It ends the run with
+ * --on-error=stop, or when the time for retries is over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 
 /**
  * disk_open() - open the disk of the command line
- * @writable: for writing, too
- * @blocks: how long it is
+ * @writable: Open for reading and writing, else for reading only
+ * @blocks: Result: length of the disk in blocks
  * Return: a file descriptor, or -1 after a message
  */
 int disk_open(bool writable, uint64_t *blocks)
@@ -60,7 +60,7 @@ fail:
 	return -1;
 }
 
-/* A file may be made longer. Return: 0, or -1 after a message. */
+/* Extend the disk to @blocks if it is a file. Return: 0, or -1 after a message. */
 int disk_extend(int fd, uint64_t blocks, uint64_t *have)
 {
 	struct stat st;
@@ -89,7 +89,7 @@ void *disk_buffer(unsigned int blocks)
 	return buffer;
 }
 
-/* Once. Return: 0 or an errno. */
+/* Do an operation once. Return: 0 or an errno. */
 static int attempt(int fd, enum op op, void *buffer, uint64_t address, unsigned int n)
 {
 	size_t size = (size_t)n * BLOCK, done = 0;
@@ -117,7 +117,7 @@ static int attempt(int fd, enum op op, void *buffer, uint64_t address, unsigned 
 	return 0;
 }
 
-/* Read, once; a failure is not counted. */
+/* Read once; do not count a failure. */
 bool disk_try_read(int fd, void *buffer, uint64_t address, unsigned int n)
 {
 	uint64_t start = now_ns();
@@ -129,13 +129,13 @@ bool disk_try_read(int fd, void *buffer, uint64_t address, unsigned int n)
 }
 
 /**
- * disk_io() - do an operation, as often as --on-error allows
- * @fd: the disk
- * @op: what
- * @buffer: for or with the data
- * @address: first block
- * @n: how many
- * Return: has it succeeded?
+ * disk_io() - do an operation, with retries if --on-error allows them
+ * @fd: Disk
+ * @op: Operation
+ * @buffer: Data to write, or memory for the data to read
+ * @address: First block
+ * @n: Number of blocks
+ * Return: true if the operation succeeded
  */
 bool disk_io(int fd, enum op op, void *buffer, uint64_t address, unsigned int n)
 {

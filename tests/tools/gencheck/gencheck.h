@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What the parts of gencheck share: options, the disk, and reports.
- */
+/* Declarations that the files of gencheck share: options, disk and reports. */
 #ifndef GENCHECK_H
 #define GENCHECK_H
 
@@ -15,7 +13,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Exit codes; the highest that applies. USAGE: nothing was done. */
+/* Exit codes; the highest applicable one is used. EXIT_USAGE: no operation was done. */
 enum {
 	EXIT_RIGHT	= 0,
 	EXIT_USAGE	= 1,
@@ -33,34 +31,34 @@ enum on_error {
 enum op {
 	OP_READ,
 	OP_WRITE,
-	OP_DURABLE,		/* a write that needs no flush: RWF_DSYNC */
+	OP_DURABLE,		/* write with RWF_DSYNC: durable without a flush */
 	OP_FLUSH,
 	OPS,
 };
 
 /**
  * struct options - the command line
- * @disk: device or file
- * @journals: names of the journals
- * @nr_journals: how many
- * @journal_io: how they are changed
- * @renew: run: begin a new journal even if there is one
- * @layout: for a new journal
- * @given: which of its parts were given: bit mask of LAYOUT_*
- * @io_min: smallest I/O in blocks
- * @writer: who writes
- * @threads: of a run
- * @mix: how often each kind of operation is done, relative to the others
- * @seconds: how long, 0: without limit
- * @ops: how many operations, 0: without limit
- * @on_error: what to do if an operation fails
- * @retry_seconds: how long one is tried again
- * @buffered: not O_DIRECT
- * @progress: a line per second
- * @limit: so many wrong blocks are reported
- * @rule: what happened before
- * @adopt: verify: what was found is where the next run begins
- * @generation: plant: this one instead of the one that suggests itself
+ * @disk: Device or file
+ * @journals: Names of the journals
+ * @nr_journals: Number of journals
+ * @journal_io: Method of writing changes to the journals
+ * @renew: run: replace an existing journal by a new one
+ * @layout: Layout of a new journal
+ * @given: Bit mask of the LAYOUT_* members that the command line sets
+ * @io_min: Smallest I/O in blocks
+ * @writer: Number of this writer, 1 to WRITER_MAX
+ * @threads: Number of threads of a run
+ * @mix: Relative frequency of each kind of operation
+ * @seconds: Duration in seconds, 0: no limit
+ * @ops: Number of operations, 0: no limit
+ * @on_error: Reaction to a failed operation
+ * @retry_seconds: Time limit for retries of one operation in seconds
+ * @buffered: Use the page cache instead of O_DIRECT
+ * @progress: Print a line per second
+ * @limit: Maximum number of wrong blocks to report
+ * @rule: Events before the verification
+ * @adopt: verify: record the contents found as the state from which the next run continues
+ * @generation: plant: generation to write, 0: the default of the kind of fault
  */
 struct options {
 	const char *disk;
@@ -95,10 +93,10 @@ struct options {
 
 extern struct options opt;
 
-/* No more operations are begun: a signal, the end of a run, or give_up. */
+/* True: threads begin no further operations (signal, end of the run, or give_up). */
 extern atomic_bool stop_requested;
 
-/* Nothing is tried again: wrong data, a failure, or a second signal. */
+/* True: failed operations are not retried (wrong data, a failure, or a second signal). */
 extern atomic_bool give_up;
 
 /* disk.c */
@@ -126,7 +124,7 @@ void report_wrong(enum kind kind, const struct expect *expect, const struct foun
 void report_progress(void);
 int report_totals(const char *mode);
 
-/* the commands */
+/* Commands */
 int command_run(void);
 int command_verify(void);
 int command_plant(const char *kind, const char *block);

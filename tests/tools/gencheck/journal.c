@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The journal: what was written, kept outside of the disk under test.
+ * The journal: the writes to each block, recorded outside of the disk under test.
  *
- * Operation: a file with a head and an entry of 64 bytes for each block. It is
- * mapped and changed in place before a write is issued and after it was
- * acknowledged, so that it is right at any instant at which the checker is
- * killed: stores reach the page cache in the order of the program, and after
- * each of them the entry allows what the disk may hold:
+ * Operation: the file has a head and an entry of 64 bytes for each block. It is mapped, and an
+ * entry is updated in place before a write is issued and after its acknowledgment. Stores reach the
+ * page cache in program order, and after each store the entry permits all contents that the disk
+ * may hold. So the journal is valid whenever the checker is killed:
  *
- *   issue:  issued = new, doubt = new (if nothing was in doubt), pending = new
+ *   issue:  issued = new, doubt = new (if no version was in doubt), pending = new
  *   write
  *   ack:    flushed = acked (if that is durable), acked_seq, acked = new,
  *           pending = 0
  *
- * A write that fails leaves its version pending; the next one extends what is
- * in doubt up to itself.
+ * A failed write leaves its version pending; the next write extends the range of versions in doubt
+ * up to its own version.
  *
- * Where a file cannot be mapped for writing (9p without a cache), or where the
- * journal must survive the death of the machine, each change of an entry is
- * written to the file before the next step instead. An entry never straddles a
- * page, and one pwrite() changes all of it.
+ * If the file cannot be mapped for writing (9p without a cache), or if the journal must survive a
+ * crash of the machine, each changed entry is written to the file before the next step. An entry
+ * never crosses a page boundary, so one pwrite() updates all of it.
  *
- * Flushes: a flush is not noted in every entry. Acknowledgments are numbered;
- * a flush that was begun at number S makes all up to S durable (flushed_seq).
- * When an acknowledged version is replaced it is noted whether a flush had
- * reached it until then. That is at most too lenient, for a flush that ends
- * after the replacement of what it covers.
+ * Flushes: a flush does not update the entries. Acknowledgments are numbered, and a flush that
+ * begins at number S makes all writes up to S durable (flushed_seq). When an acknowledged version
+ * is replaced, the entry records whether a flush has already covered it. A flush that completes
+ * after the replacement does not count for the replaced version, so the check can be too lenient
+ * but never too strict.
  *
- * Ownership: struct journal is the caller's; the mapping ends with
- * journal_close().
- * Concurrency: an entry belongs to the thread that owns the block; the head is
- * shared: flushed_seq only grows, counters are added to.
- * Errors: making and opening returns an errno, negated, with a message; a
- * journal that cannot be kept ends the program (exit 4): no verdict is
- * possible without it.
+ * Ownership: the caller owns struct journal; journal_close() removes the mapping.
+ * Concurrency: only the thread that owns a block changes its entry. Threads share the head:
+ * flushed_seq only grows, and counters are atomic.
+ * Errors: making and opening a journal returns a negative errno after a message. A failed update of
+ * the journal ends the program (exit 4), because no verdict is possible without it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +102,7 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
-/* Entries were changed: with a mapping there is nothing left to do. */
+/* Write @n changed entries to the file; with a mapping, they are already there. */
 static void store(struct journal *j, uint64_t address, unsigned int n)
 {
 	struct entry *entry = entry_of(j, address);
@@ -132,10 +128,10 @@ void journal_sync_head(struct journal *j)
 /* --- files --------------------------------------------------------------- */
 
 /**
- * journal_make() - make a journal in which nothing was written yet
- * @path: its name; a former one is replaced
- * @layout: which blocks it is about
- * @io: how it will be changed
+ * journal_make() - make a journal without any writes
+ * @path: File name; an existing journal is replaced
+ * @layout: Area of the disk that the journal covers
+ * @io: Method by which the journal will be updated
  */
 int journal_make(const char *path, const struct layout *layout, enum journal_io io)
 {
@@ -145,8 +141,8 @@ int journal_make(const char *path, const struct layout *layout, enum journal_io 
 	int fd, err = 0;
 
 	/*
-	 * One that is replaced may still be open elsewhere. Whoever is cut off
-	 * here leaves the former one or the new one, never none or a half.
+	 * Write a new file and rename it: another process may have the old journal open, and a
+	 * killed process must leave a complete journal, the old one or the new one.
 	 */
 	if (snprintf(unfinished, sizeof(unfinished), "%s.%d.new", path, getpid()) >=
 	    (int)sizeof(unfinished)) {
@@ -163,7 +159,7 @@ int journal_make(const char *path, const struct layout *layout, enum journal_io 
 	}
 	if (ftruncate(fd, size))
 		err = errno;
-	/* a store to a page for which there is no room would be a SIGBUS */
+	/* a store to a mapped page raises SIGBUS if the file system is full: reserve the space */
 	if (!err && io != JOURNAL_PWRITE) {
 		err = posix_fallocate(fd, 0, size);
 		if (err == EOPNOTSUPP || err == EINVAL)
@@ -219,11 +215,11 @@ static bool valid(const struct journal_head *head, off_t size)
 }
 
 /**
- * journal_open() - open one that exists
- * @j: filled in
- * @path: its name; must stay
- * @use: what for; what others may do meanwhile follows from it
- * @io: how to change it
+ * journal_open() - open an existing journal
+ * @j: Result
+ * @path: File name; must stay valid until journal_close()
+ * @use: Purpose; determines the lock on the file
+ * @io: Method of writing changes
  */
 int journal_open(struct journal *j, const char *path, enum journal_use use, enum journal_io io)
 {
@@ -280,7 +276,7 @@ void journal_close(struct journal *j)
 	j->fd = -1;
 }
 
-/* A run begins: its counters do, and its writer is one of those that are known. */
+/* Begin a run: reset its counters and add its writer to the known writers. */
 void journal_take_up(struct journal *j, unsigned int writer)
 {
 	j->head->writers |= 1ull << writer;
@@ -290,7 +286,7 @@ void journal_take_up(struct journal *j, unsigned int writer)
 	journal_sync_head(j);
 }
 
-/* --- the life of a block ------------------------------------------------- */
+/* --- updates of an entry ------------------------------------------------- */
 
 bool journal_owns(const struct journal *j, uint64_t address)
 {
@@ -306,12 +302,12 @@ static bool durable_now(const struct journal *j, const struct entry *entry)
 }
 
 /**
- * journal_issue() - writes will be issued
- * @j: journal
- * @address: first block
- * @n: how many
- * @writer: who writes
- * @versions: what to write, one for each block
+ * journal_issue() - assign versions to writes and mark them in flight
+ * @j: Journal
+ * @address: First block
+ * @n: Number of blocks
+ * @writer: Writer of the new versions
+ * @versions: Result: version to write for each block
  */
 void journal_issue(struct journal *j, uint64_t address, unsigned int n, unsigned int writer,
 		   uint64_t *versions)
@@ -322,7 +318,10 @@ void journal_issue(struct journal *j, uint64_t address, unsigned int n, unsigned
 	for (i = 0; i < n; i++, entry++) {
 		versions[i] = version_make(version_generation(get(&entry->issued)) + 1, writer);
 		set(&entry->issued, versions[i]);
-		/* it may be acknowledged but for the last store, see below */
+		/*
+		 * equal: a killed process did not clear pending in journal_ack(), so no version is
+		 * in doubt
+		 */
 		if (!get(&entry->pending) || get(&entry->pending) == get(&entry->acked))
 			set(&entry->doubt, versions[i]);
 		set(&entry->pending, versions[i]);
@@ -331,11 +330,11 @@ void journal_issue(struct journal *j, uint64_t address, unsigned int n, unsigned
 }
 
 /**
- * journal_ack() - the last writes that were issued to these blocks have ended
- * @j: journal
- * @address: first block
- * @n: how many
- * @durable: they need no flush any more
+ * journal_ack() - record that the last writes issued to these blocks have succeeded
+ * @j: Journal
+ * @address: First block
+ * @n: Number of blocks
+ * @durable: The writes are durable without a flush
  */
 void journal_ack(struct journal *j, uint64_t address, unsigned int n, bool durable)
 {
@@ -355,7 +354,7 @@ void journal_ack(struct journal *j, uint64_t address, unsigned int n, bool durab
 	store(j, address, n);
 }
 
-/* What was in doubt was read: from now on it is not to go behind that. */
+/* Record that a version in doubt was read back: later reads must not return an older one. */
 void journal_seen(struct journal *j, uint64_t address, uint64_t version)
 {
 	struct entry *entry = entry_of(j, address);
@@ -367,7 +366,7 @@ void journal_seen(struct journal *j, uint64_t address, uint64_t version)
 	store(j, address, 1);
 }
 
-/* The number that a flush which begins now will cover. */
+/* Return the number of the last acknowledgment that a flush beginning now will cover. */
 uint64_t journal_flush_begin(struct journal *j)
 {
 	return get(&j->clock);
@@ -382,7 +381,7 @@ void journal_flushed(struct journal *j, uint64_t seq)
 	journal_sync_head(j);
 }
 
-/* After a crash: this is what the disk has kept, go on from here. */
+/* Make @version, found on the disk after a crash, the acknowledged version of the block. */
 void journal_adopt(struct journal *j, uint64_t address, uint64_t version)
 {
 	struct entry *entry = entry_of(j, address);
@@ -399,11 +398,11 @@ void journal_adopt(struct journal *j, uint64_t address, uint64_t version)
 }
 
 /**
- * journal_expect() - what is known of a block
- * @j: journal
- * @address: block of its area
- * @rule: what happened
- * @expect: filled in
+ * journal_expect() - collect the expected state of a block
+ * @j: Journal
+ * @address: Block in the area of the journal
+ * @rule: Events before the verification
+ * @expect: Result
  */
 void journal_expect(const struct journal *j, uint64_t address, const struct rule *rule,
 		    struct expect *expect)
@@ -418,7 +417,7 @@ void journal_expect(const struct journal *j, uint64_t address, const struct rule
 	expect->writers = j->head->writers;
 	expect->acked = get(&entry->acked);
 	expect->pending = get(&entry->pending);
-	/* killed between the two stores of journal_ack() */
+	/* a process was killed in journal_ack() before it cleared pending */
 	if (expect->pending == expect->acked)
 		expect->pending = 0;
 	expect->doubt = expect->pending ? get(&entry->doubt) : 0;

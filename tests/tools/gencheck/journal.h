@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The journal: what was written, kept outside of the disk under test.
- */
+/* The journal: the writes to each block, recorded outside of the disk under test. */
 #ifndef GENCHECK_JOURNAL_H
 #define GENCHECK_JOURNAL_H
 
@@ -10,7 +8,7 @@
 
 #include "judge.h"
 
-/* In journals, so they only get longer. */
+/* Journals store these counters by number: append new ones at the end. */
 enum counter {
 	COUNT_WRITES,
 	COUNT_READS,
@@ -24,14 +22,14 @@ enum counter {
 };
 
 /**
- * struct layout - which blocks a journal is about
- * @seed: everything in a block follows from it, its address and its version
- * @first: number of the first block of the area
- * @blocks: length of the area in blocks
- * @chunk: blocks that stay together: the largest I/O
- * @share: which share of the chunks is this writer's, from 0 on
- * @shares: into how many shares they are dealt out
- * @fill: the byte that blocks hold before any write, or FILL_ANY
+ * struct layout - area of the disk that a journal covers
+ * @seed: Number that determines, with address and version, the pattern in a block
+ * @first: First block of the area
+ * @blocks: Length of the area in blocks
+ * @chunk: Blocks per chunk, which is also the largest I/O; chunks are dealt to shares
+ * @share: Share of the chunks that this journal covers, from 0
+ * @shares: Number of shares
+ * @fill: Byte that blocks hold before any write, or FILL_ANY
  */
 struct layout {
 	uint64_t seed;
@@ -45,13 +43,13 @@ struct layout {
 
 /**
  * struct journal_head - the first 4 KiB of a journal
- * @magic: written last when a journal is made
- * @layout: never changes
- * @writers: bit mask of all that ever wrote
- * @runs: how often it was taken up
- * @flushed_seq: writes acknowledged with this number or a smaller one are durable
- * @started_ns: of the last run, CLOCK_REALTIME
- * @counters: of the last run, and not always up to date
+ * @magic: Identification, written when the file has its full size
+ * @layout: Area of the disk; never changes
+ * @writers: Bit mask of all writers that have used the journal
+ * @runs: Number of runs
+ * @flushed_seq: Writes whose acknowledgment has this number or a lower one are durable
+ * @started_ns: Start of the last run in ns, CLOCK_REALTIME
+ * @counters: Counters of the last run; may lag behind in the file
  */
 struct journal_head {
 	uint64_t magic;
@@ -64,15 +62,15 @@ struct journal_head {
 };
 
 /**
- * struct entry - a block; only the thread that owns the block writes it
- * @acked: version of the last write that was acknowledged
- * @acked_seq: number of that acknowledgment
- * @flushed: an older version of which a flush had made sure
- * @seen: the last version in doubt that was read back
- * @issued: last version given out
- * @doubt: first version in doubt; only valid with @pending
- * @pending: last version in doubt, or 0
- * @zero: to a size that divides a page
+ * struct entry - state of a block; changed only by the thread that owns the block
+ * @acked: Version of the last acknowledged write
+ * @acked_seq: Number of that acknowledgment
+ * @flushed: Older version that a flush has made durable
+ * @seen: Newest version in doubt that was read back
+ * @issued: Last version assigned to a write
+ * @doubt: Oldest version in doubt; valid only if @pending is not 0
+ * @pending: Newest version in doubt, or 0
+ * @zero: Padding to a size that divides a page
  */
 struct entry {
 	atomic_ulong acked;
@@ -85,31 +83,31 @@ struct entry {
 	uint64_t zero;
 };
 
-/* What a journal is opened for. */
+/* Purpose of opening a journal. */
 enum journal_use {
-	JOURNAL_LOOK,		/* others may change it meanwhile */
-	JOURNAL_READ,		/* nobody may */
-	JOURNAL_WRITE,		/* nobody else may have it open */
+	JOURNAL_LOOK,		/* no lock: others may change the journal */
+	JOURNAL_READ,		/* shared lock: others may only read */
+	JOURNAL_WRITE,		/* exclusive lock: excludes READ and WRITE elsewhere */
 };
 
-/* How changes come to the file. */
+/* Method of writing changes to the file. */
 enum journal_io {
-	JOURNAL_AUTO,		/* by MMAP if the file system can, else PWRITE */
-	JOURNAL_MMAP,		/* survives the death of the process */
-	JOURNAL_PWRITE,		/* on a share of the host: of the machine, too */
+	JOURNAL_AUTO,		/* MMAP if the file system supports it, else PWRITE */
+	JOURNAL_MMAP,		/* survives a crash of the process */
+	JOURNAL_PWRITE,		/* on a share of the VM's host: survives a VM crash, too */
 };
 
 /**
  * struct journal - an open journal
- * @path: its name
- * @fd: the file
- * @by_pwrite: changes are written, else they are made in the mapped file
- * @writable: may be changed
- * @size: of the mapping
- * @head: first part of the mapping
- * @entry: second part, one for each block of the area
- * @clock: numbers acknowledgements and flushes
- * @head_lock: PWRITE: the head is written by one thread at a time
+ * @path: File name
+ * @fd: File descriptor
+ * @by_pwrite: Changes are written with pwrite(), else they are made in the mapped file
+ * @writable: The journal may be changed
+ * @size: Size of the mapping in bytes
+ * @head: First part of the mapping
+ * @entry: Second part, an entry for each block of the area
+ * @clock: Number of the last acknowledgment
+ * @head_lock: Serializes writes of the head to the file (PWRITE)
  */
 struct journal {
 	const char *path;
@@ -124,9 +122,9 @@ struct journal {
 };
 
 /**
- * struct rule - what happened before a verification
- * @after_crash: the target crashed
- * @errors_seen: the disk has reported that by an error
+ * struct rule - events before a verification
+ * @after_crash: The target crashed
+ * @errors_seen: The disk reported the crash by an error
  */
 struct rule {
 	bool after_crash;

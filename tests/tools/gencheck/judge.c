@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The rule: which contents of a block are right.
+ * The rule: decide whether the contents of a block are right.
  *
- * Operation: a block must be whole, ours, in its place, and of one of these
- * versions:
+ * Operation: the contents must be complete, must carry the expected seed and address, and must have
+ * one of these versions:
  *
- * - the last one that was acknowledged;
- * - one in doubt, that is: later than that and in flight when the checker died,
- *   or of a write that failed. What is in doubt ends with the next write that
- *   is acknowledged;
- * - of those never one older than what was read back already: a disk does not
- *   go back;
- * - after a crash of the target that the disk has reported by an error: any
- *   from the last that was flushed on.
+ * - the last acknowledged version;
+ * - a version in doubt: newer than the last acknowledged version, and its write has failed or was
+ *   in flight when the checker died. The next acknowledged write ends the doubt;
+ * - after a crash of the target that the disk has reported by an error: any version from the last
+ *   flushed one on.
  *
- * Version 0 stands for the block as it was before any write.
+ * If a version in doubt was read back, no older version is right, because a disk must not return to
+ * older data. A crash of the target cancels this condition.
+ *
+ * Version 0 is the block before any write.
  *
  * Ownership, concurrency: pure functions.
- * Errors: the kind of what is wrong.
+ * Errors: the result is the kind of error.
  */
 #include "judge.h"
 
@@ -37,7 +37,7 @@ const char *kind_name(enum kind kind)
 	return names[kind];
 }
 
-/* The oldest version that is right. */
+/* Return the oldest version that is right. */
 uint64_t judge_lowest(const struct expect *expect)
 {
 	if (expect->may_go_back)
@@ -47,7 +47,7 @@ uint64_t judge_lowest(const struct expect *expect)
 	return expect->acked;
 }
 
-/* The newest version that is right. */
+/* Return the newest version that is right. */
 uint64_t judge_highest(const struct expect *expect)
 {
 	return expect->pending > expect->acked ? expect->pending : expect->acked;
@@ -74,7 +74,7 @@ static bool acceptable(const struct expect *expect, uint64_t version)
 		return false;
 	if (version == expect->doubt || version == expect->pending)
 		return expect->pending != 0;
-	/* between the ends a generation is known, its writer is not */
+	/* between the limits the journal knows the generations, but not their writers */
 	if (expect->may_go_back)
 		return generation > version_generation(lowest);
 	return expect->pending && generation > version_generation(expect->doubt) &&
@@ -91,7 +91,7 @@ static enum kind judge_whole(const struct expect *expect, uint64_t version)
 		return KIND_RIGHT;
 	if (generation > version_generation(expect->issued))
 		return KIND_FUTURE;
-	/* the right generation, but not by who wrote it */
+	/* the acknowledged generation, but by another writer */
 	if (generation == 0 ||
 	    (generation == version_generation(expect->acked) && version != expect->acked))
 		return KIND_FOREIGN;
@@ -99,9 +99,9 @@ static enum kind judge_whole(const struct expect *expect, uint64_t version)
 }
 
 /**
- * judge() - is this right?
- * @expect: what is known of the block
- * @found: what was read
+ * judge() - decide whether the contents of a block are right
+ * @expect: Expected state of the block
+ * @found: Contents found
  */
 enum kind judge(const struct expect *expect, const struct found *found)
 {
@@ -129,12 +129,12 @@ enum kind judge(const struct expect *expect, const struct found *found)
 }
 
 /**
- * judge_version() - which of our writes is it?
- * @expect: what is known of the block
- * @found: what was read, and found right
+ * judge_version() - return the version of contents that are right
+ * @expect: Expected state of the block
+ * @found: Contents found, which judge() has found right
  *
- * Return: 0 if it is what was there before any of them, which may be a block of
- * a former journal with a version of its own.
+ * Return: 0 for the contents before any write, even if they are a block of an earlier journal with
+ *     another seed and a version of its own.
  */
 uint64_t judge_version(const struct expect *expect, const struct found *found)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The rule: which contents of a block are right.
- */
+/* The rule: decide whether the contents of a block are right. */
 #ifndef GENCHECK_JUDGE_H
 #define GENCHECK_JUDGE_H
 
@@ -10,15 +8,15 @@
 #define FILL_ANY	(-1)
 
 /**
- * enum kind - what is wrong with a block
- * @KIND_RIGHT: nothing
- * @KIND_OLD: a version that was overwritten, or that another read has passed
- * @KIND_TORN: sectors of several writes
- * @KIND_LOST: as it was before any write, though one was acknowledged
- * @KIND_FOREIGN: of another writer or another run of tests, or not ours at all
- * @KIND_ADDRESS: what belongs elsewhere
- * @KIND_FUTURE: a generation that was never written
- * @KIND_CORRUPT: bytes that differ within one write
+ * enum kind - verdict on a block
+ * @KIND_RIGHT: No error
+ * @KIND_OLD: Version that was overwritten, or older than a version already read back
+ * @KIND_TORN: Sectors of several writes
+ * @KIND_LOST: Contents before any write, although a write was acknowledged or read back
+ * @KIND_FOREIGN: Block of another writer or another seed, or no block of gencheck
+ * @KIND_ADDRESS: Block that belongs to another address
+ * @KIND_FUTURE: Generation that was never written
+ * @KIND_CORRUPT: Tags of one write, but wrong bytes
  */
 enum kind {
 	KIND_RIGHT,
@@ -33,19 +31,19 @@ enum kind {
 };
 
 /**
- * struct expect - what is known of a block when it is read
- * @seed: of the run of tests
- * @address: its number
- * @fill: the byte that it held before any write, or FILL_ANY
- * @writers: bit mask of the writers that it may have
- * @acked: version of the last write that was acknowledged, 0 if there is none
- * @doubt: first version in doubt: in flight, or its write failed
- * @pending: last version in doubt, 0 if none is
- * @seen: the last version in doubt that was read back, or less than @acked
- * @flushed: version of which a flush has made sure
- * @issued: last version that was ever given out
- * @may_go_back: down to @flushed: the target crashed and the disk said so
- * @crashed: the target crashed, what was only read back may be gone
+ * struct expect - expected state of a block
+ * @seed: Seed of the journal
+ * @address: Number of the block
+ * @fill: Byte that the block held before any write, or FILL_ANY
+ * @writers: Bit mask of the possible writers
+ * @acked: Version of the last acknowledged write, 0 if there is none
+ * @doubt: Oldest version in doubt (its write is in flight or has failed)
+ * @pending: Newest version in doubt, 0 if there is none
+ * @seen: Newest version in doubt that was read back; ignored if not newer than @acked
+ * @flushed: Version that a flush has made durable
+ * @issued: Last version assigned to a write
+ * @may_go_back: Versions back to @flushed are right: the target crashed and the disk reported it
+ * @crashed: The target crashed: a version that was only read back may be lost
  */
 struct expect {
 	uint64_t seed;

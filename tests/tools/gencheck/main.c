@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gencheck - the generation checker: does a disk keep what it acknowledged?
+ * gencheck - the generation checker: check that a disk keeps acknowledged writes.
  *
- * Operation: "run" writes blocks that carry their address and a generation,
- * and notes in a journal outside of the disk what was issued, acknowledged and
- * flushed. "verify" compares the disk with the journal, above all after a
- * fault. What is right is said in judge.c, how the journal survives in
- * journal.c, what a block looks like in block.c.
+ * Operation: "run" writes blocks that carry their address and a generation, and records in a
+ * journal outside of the disk which writes were issued, acknowledged and flushed. "verify" compares
+ * the disk with the journal, usually after a fault. judge.c defines which contents are right,
+ * journal.c how the journal survives a crash, block.c the contents of a block.
  *
  * Ownership: strings of the command line are used in place.
- * Concurrency: threads only in run.c. A signal asks for the end; a second one
- * also ends what is tried again and again.
- * Errors: exit codes as in the text below; with several, the highest.
+ * Concurrency: only run.c uses threads. A first signal stops the run; a second one also stops
+ * retries of a failed operation.
+ * Errors: see the exit codes in help_text; the highest applicable one is returned.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -77,7 +76,7 @@ static void __attribute__((noreturn)) bad_usage(const char *option, const char *
 	exit(EXIT_USAGE);
 }
 
-/* A number, and what follows it. */
+/* Parse a number; @rest points to the text after it, NULL forbids such text. */
 static uint64_t number(const char *option, const char *text, uint64_t min, uint64_t max,
 		       const char **rest)
 {
@@ -201,7 +200,7 @@ static const struct option options[] = {
 	{ }
 };
 
-/* The parts of the layout, which a new journal keeps. Return: was it one? */
+/* Parse an option of the layout, which a new journal stores. Return: true if it is one. */
 static bool parse_layout(int option, const char *text)
 {
 	struct layout *l = &opt.layout;
@@ -292,7 +291,7 @@ static void parse_option(int option, const char *text)
 		opt.progress = true;
 		break;
 	default:
-		/* getopt has said what */
+		/* getopt has printed a message */
 		exit(EXIT_USAGE);
 	}
 }
@@ -305,7 +304,7 @@ static void on_signal(int number)
 	stop_requested = true;
 }
 
-/* A device that is slow to answer is not interrupted by a signal. */
+/* Install the handler with SA_RESTART, so that a signal does not interrupt I/O on a slow device. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -355,7 +354,7 @@ int main(int argc, char **argv)
 		return command_verify();
 	need(!strcmp(command, "run"), "no such command");
 	need(opt.nr_journals == 1, "one journal is needed");
-	/* a new journal on a used disk does not take the former's blocks for its own */
+	/* a random seed keeps blocks of an earlier journal on the same disk from being accepted */
 	if (!(opt.given & LAYOUT_SEED))
 		opt.layout.seed = hash64(real_ns()) ^ getpid();
 	if (!opt.ops && !opt.seconds)

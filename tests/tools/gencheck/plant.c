@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gencheck plant: make a block wrong, so that the checker can be checked.
- * gencheck show: what a journal says.
+ * gencheck plant: make a block wrong, to test the checker.
+ * gencheck show: print the contents of a journal.
  *
- * Operation: the wrong block is made from what the journal says of the right
- * one, and written past the journal. A fault that would not be wrong is
- * refused: to be old, a block must have been written twice. "any" for a block
- * is the first one that will do. Show may look while a run is at it.
+ * Operation: plant reads the right contents of a block from the journal, makes wrong contents from
+ * them, and writes the block without changing the journal. It rejects a fault that the checker
+ * would not find wrong: for example, only a block that was written twice can be made old. "any"
+ * selects the first suitable block. show may run during a run.
  *
- * Ownership: all ends with the command.
- * Concurrency: one thread. No run may be at it where something is planted.
- * Errors: EXIT_USAGE if there is nothing to plant.
+ * Ownership: all objects end with the command.
+ * Concurrency: one thread. No run may use the journal during plant.
+ * Errors: EXIT_USAGE if no block is suitable.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 
 static const struct rule no_rule;
 
-/* Can the block be made wrong in this way, and of which generation? */
+/* Return true if the fault is possible for the block; store the version to write. */
 static bool plantable(enum kind kind, const struct expect *expect, uint64_t *version)
 {
 	uint64_t generation = version_generation(expect->acked);
@@ -50,7 +50,7 @@ static bool plantable(enum kind kind, const struct expect *expect, uint64_t *ver
 	}
 }
 
-/* A writer that has never written. */
+/* Return the number of a writer that has never written. */
 static unsigned int stranger(uint64_t writers)
 {
 	unsigned int writer = WRITER_MAX;
@@ -109,7 +109,7 @@ static int find_kind(const char *name, enum kind *kind)
 	return -1;
 }
 
-/* Return: 0 and a number, or -1 and a message. */
+/* Parse a block number. Return: 0, or -1 after a message. */
 static int find_block(const char *name, uint64_t *address)
 {
 	char *end;
@@ -123,7 +123,7 @@ static int find_block(const char *name, uint64_t *address)
 	return 0;
 }
 
-/* Look for a block that will do. Return: an exit code. */
+/* Find a block for the fault. Return: an exit code. */
 static int choose(const struct journal *j, const char *block, enum kind kind,
 		  struct expect *expect, uint64_t *version)
 {

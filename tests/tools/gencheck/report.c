@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What gencheck says: messages, wrong blocks, progress and totals.
+ * Output of gencheck: messages, wrong blocks, progress and totals.
  *
- * Operation: wrong blocks and totals go to standard output, a line each with
- * words KEY=VALUE for scripts; all else goes to standard error. Of a run the
- * counters are those in the head of its journal, so that others can look at
- * them (gencheck show).
+ * Operation: wrong blocks and totals go to standard output, one line each with words KEY=VALUE for
+ * scripts; all other output goes to standard error. During a run the counters are those in the head
+ * of the journal, so that another process can print them (gencheck show).
  *
- * A stall is a time in which no operation succeeded: failures are no progress.
+ * A stall is a period in which no operation succeeded; failed operations do not end it.
  *
- * Ownership: nothing is kept.
- * Concurrency: counters are atomic; a line is written by one call of printf().
+ * Ownership: no objects are kept.
+ * Concurrency: counters are atomic; a lock on stdout keeps the lines of wrong blocks apart.
  * Errors: fatal() ends the program with EXIT_INTERNAL.
  */
 #include <errno.h>
@@ -91,7 +90,7 @@ static void raise_to(atomic_ulong *max, uint64_t value)
 		;
 }
 
-/* Time runs from here. With a journal the counters are there. */
+/* Start the clock. If there is a journal, use the counters in its head. */
 void tally_start(struct journal *j)
 {
 	if (j)
@@ -113,12 +112,12 @@ uint64_t tallied(enum counter counter)
 void tally_error(int err)
 {
 	tally(COUNT_ERRORS, 1);
-	/* the first of each kind is told at once */
+	/* print the first error of each errno immediately */
 	if (!atomic_fetch_add(&errors[err > 0 && err < ERRNOS ? err : 0], 1))
 		message("I/O error: %s", strerror(err));
 }
 
-/* An operation has succeeded. */
+/* Record a successful operation. */
 void tally_latency(uint64_t ns)
 {
 	uint64_t now = now_ns(), last = atomic_exchange(&last_success, now);
@@ -130,7 +129,7 @@ void tally_latency(uint64_t ns)
 
 /* --- lines --------------------------------------------------------------- */
 
-/* "7", or "5..7" if that is what is right. */
+/* Print a generation ("7"), or the range of the right ones ("5..7"). */
 static void print_range(FILE *out, uint64_t lowest, uint64_t highest)
 {
 	fprintf(out, "%" PRIu64, version_generation(lowest));
@@ -172,10 +171,10 @@ static void print_wrong(FILE *out, enum kind kind, const struct expect *expect,
 }
 
 /**
- * report_wrong() - a block is wrong: count it, and say so if not too many are
- * @kind: how
- * @expect: what would have been right
- * @found: what it is
+ * report_wrong() - count a wrong block, and print it if --limit allows it
+ * @kind: Kind of error
+ * @expect: Expected state
+ * @found: Contents found
  */
 void report_wrong(enum kind kind, const struct expect *expect, const struct found *found)
 {
@@ -205,9 +204,9 @@ void report_progress(void)
 }
 
 /**
- * report_totals() - the last line
- * @mode: the command
- * Return: the exit code that follows from it
+ * report_totals() - print the last line
+ * @mode: Name of the command
+ * Return: the exit code
  */
 int report_totals(const char *mode)
 {

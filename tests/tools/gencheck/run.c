@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gencheck run: write, read, flush, and judge what is read.
+ * gencheck run: write, read and flush, and check the data read.
  *
- * Operation: the area is dealt out in chunks, first to the machines that share
- * the disk (--share), then to the threads of this one. Each thread picks one of
- * its chunks and some blocks in it, at random, and does one operation at a
- * time; so no block has two writes in flight, and a thread that reads knows
- * what is there. The journal is changed before and after each write.
+ * Operation: the chunks of the area are dealt first to the machines that share the disk (--share),
+ * then to the threads of each machine. Each thread selects one of its chunks and some blocks in it
+ * at random, and does one operation at a time. So no block has two writes in flight, and a reading
+ * thread knows the possible contents. The journal is updated before and after each write.
  *
  * Ownership: each thread has its own buffer and its own random numbers.
- * Concurrency: threads share nothing but the journal's head and the counters.
- * The first thread only watches the clock.
- * Errors: a failed operation as --on-error says. Wrong data ends the run at
- * once, so that the evidence is not overwritten.
+ * Concurrency: threads share only the head of the journal and the counters. The main thread only
+ * watches the clock.
+ * Errors: --on-error determines the reaction to a failed operation. Wrong data ends the run
+ * immediately, so that no write destroys the evidence.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +27,7 @@
 static struct {
 	struct journal journal;
 	int fd;
-	uint64_t chunks;	/* of this machine */
+	uint64_t chunks;	/* number of chunks of this machine */
 	atomic_ulong tickets, sequence;
 	atomic_uint running;
 	unsigned int mix_total;
@@ -58,7 +57,7 @@ static enum op pick_op(struct worker *w)
 	return op;
 }
 
-/* Some blocks of a chunk of this thread. */
+/* Select blocks in a chunk of this thread. */
 static void pick_blocks(struct worker *w, uint64_t *address, unsigned int *n)
 {
 	const struct layout *l = &run.journal.head->layout;
@@ -152,7 +151,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* The time, the line per second, and the counters for others to see. */
+/* Watch the time limit, print progress, and write the counters to the journal each second. */
 static void watch(void)
 {
 	uint64_t start = now_ns(), second = 1;
@@ -173,7 +172,7 @@ static void watch(void)
 	}
 }
 
-/* --- the beginning ------------------------------------------------------- */
+/* --- start --------------------------------------------------------------- */
 
 static bool contradicts(const struct layout *have)
 {
@@ -189,7 +188,7 @@ static bool contradicts(const struct layout *have)
 		(want->share != have->share || want->shares != have->shares));
 }
 
-/* Return: an exit code. */
+/* Open the disk and the journal; make the journal if needed. Return: an exit code. */
 static int prepare(void)
 {
 	const char *path = opt.journals[0];
@@ -251,7 +250,7 @@ int command_run(void)
 
 		w = &workers[i];
 		w->number = i;
-		/* other operations in each run and by each thread */
+		/* different operations in each run and thread */
 		w->random = hash64(head->layout.seed + hash64(head->runs * THREADS_MAX + i + 1));
 		w->buffer = disk_buffer(head->layout.chunk);
 		w->versions = calloc(head->layout.chunk, sizeof(*w->versions));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The rule of gencheck, and what it takes a block for.
+ * Tests of gencheck's rule and of its classification of blocks.
  *
- * Operation: in every state that a block can be in the rule is asked about
- * each version around those that matter; what it shall answer stands next to
- * the state. Blocks are made, spoilt in every sector, and looked at.
+ * Operation: for each state of a block, the tests pass all generations from 0 to 9 to the rule; the
+ * expected verdicts stand next to the state. Further tests make blocks, damage each sector and each
+ * bit, and inspect them.
  *
- * Ownership, concurrency: one thread, all on the stack.
- * Errors: those of cmocka.
+ * Ownership, concurrency: one thread, all objects on the stack.
+ * Errors: a failed assertion of cmocka.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +22,9 @@
 
 #define SEED		77
 #define ADDRESS		123456789
-#define US		1	/* a writer */
-#define OTHER		2	/* another that is known */
-#define STRANGER	3	/* one that is not */
+#define US		1	/* a known writer */
+#define OTHER		2	/* another known writer */
+#define STRANGER	3	/* an unknown writer */
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -37,7 +37,7 @@ static const struct expect blank = {
 	.seed = SEED, .address = ADDRESS, .writers = 1 << US | 1 << OTHER,
 };
 
-/* What is found, of a generation by a writer; 0 is zeros. */
+/* Return the verdict on a block with this generation and writer; generation 0 is zeros. */
 static enum kind ask(const struct expect *expect, uint64_t generation, unsigned int writer)
 {
 	struct found found = {
@@ -49,7 +49,7 @@ static enum kind ask(const struct expect *expect, uint64_t generation, unsigned 
 	return judge(expect, &found);
 }
 
-/* A state, and a letter for each generation from 0 to 9 found in it. */
+/* A state, and a letter with the expected verdict for each generation from 0 to 9. */
 struct state {
 	const char *what, *want;
 	unsigned int acked, doubt, pending, seen, flushed, issued;
@@ -67,7 +67,7 @@ static const struct state states[] = {
 	{ "the second seen",	"Loooooo++F", 5, 6, 8, 7, 0, 8, false, false },
 	{ "the last seen",	"Loooooooo+", 5, 6, 9, 9, 0, 9, false, false },
 	{ "seen, then passed",	"Looooooo+F", 8, 0, 0, 7, 0, 8, false, false },
-	/* 6 and 7 were given out before a crash and must not come back */
+	/* generations 6 and 7 were issued before a crash and must not appear later */
 	{ "adopted",		"Loooo+ooFF", 5, 0, 0, 0, 0, 7, false, false },
 	{ "and written",	"Loooo+oo+F", 5, 8, 8, 0, 0, 8, false, false },
 	{ "crash, no error",	"Loooo+FFFF", 5, 0, 0, 0, 3, 5, true, false },
@@ -104,7 +104,7 @@ static void test_versions(void **context)
 		if (strcmp(got, s->want))
 			printf("%s: '%s', wanted '%s'\n", s->what, got, s->want);
 		assert_string_equal(got, s->want);
-		/* whatever the state, nothing of a stranger is right */
+		/* in every state, a block of an unknown writer is foreign */
 		for (generation = 1; generation < 10; generation++)
 			assert_int_equal(ask(&expect, generation, STRANGER), KIND_FOREIGN);
 	}
@@ -115,7 +115,7 @@ static void test_writers(void **context)
 	struct expect expect = blank;
 
 	(void)context;
-	/* another machine goes on where we were, with one of ours in doubt */
+	/* another machine continues, while one of our writes is in doubt */
 	expect.acked = ours(5);
 	expect.doubt = ours(6);
 	expect.pending = version_make(7, OTHER);
@@ -124,7 +124,7 @@ static void test_writers(void **context)
 	assert_int_equal(ask(&expect, 5, OTHER), KIND_FOREIGN);
 	assert_int_equal(ask(&expect, 6, US), KIND_RIGHT);
 	assert_int_equal(ask(&expect, 7, OTHER), KIND_RIGHT);
-	/* theirs is acknowledged: what is late of ours is old */
+	/* the write of the other machine is acknowledged: our late write is old */
 	expect.acked = expect.pending;
 	expect.pending = 0;
 	assert_int_equal(ask(&expect, 7, OTHER), KIND_RIGHT);
@@ -165,7 +165,7 @@ static void make(uint64_t *block, uint64_t address, uint64_t generation)
 	block_make(block, &stamp);
 }
 
-/* What a block is that must hold generation 7. */
+/* Return the verdict on a block that must hold generation 7. */
 static enum kind look(const uint64_t *block)
 {
 	struct expect expect = blank;
@@ -185,7 +185,7 @@ static void test_torn(void **context)
 	(void)context;
 	make(good, ADDRESS, 7);
 	assert_int_equal(look(good), KIND_RIGHT);
-	/* any run of sectors of an older generation, of nothing, or of elsewhere */
+	/* replace any sequence of sectors by an older generation, another address, or zeros */
 	for (i = 0; i < 3; i++) {
 		memset(other, 0, BLOCK);
 		if (i < 2)
@@ -222,7 +222,7 @@ static void test_corrupt(void **context)
 		block[bit / 64] ^= 1ull << bit % 64;
 		assert_int_not_equal(look(block), KIND_RIGHT);
 	}
-	/* in the pattern, and in one of the words that say nothing else */
+	/* flip a bit of the pattern, outside of the tags */
 	make(block, ADDRESS, 7);
 	block[BLOCK / 8 - 1] ^= 1;
 	assert_int_equal(look(block), KIND_CORRUPT);

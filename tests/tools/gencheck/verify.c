@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * gencheck verify: read everything and compare it with the journals.
+ * gencheck verify: read all blocks and compare them with the journals.
  *
- * Operation: all blocks that belong to any of the journals are read in order,
- * as many at once as is handy, or one by one where that fails. If several
- * journals claim a block the one that has gone furthest decides; so a machine
- * that takes blocks over from another has to go on with a copy of its journal.
+ * Operation: all blocks of any journal are read in order, up to AT_ONCE per read; if such a read
+ * fails, its blocks are read one by one. If several journals cover a block, the journal with the
+ * highest version decides. Therefore a machine that takes over blocks from another one must
+ * continue with a copy of the other's journal.
  *
  * Ownership: journals and the buffer end with the command.
  * Concurrency: one thread.
- * Errors: a block that cannot be read is counted and left out, unless
- * --on-error=stop; what is wrong is reported up to a limit, counted always.
+ * Errors: a block that cannot be read is counted and skipped, unless --on-error=stop. Wrong blocks
+ * are always counted, but printed only up to --limit.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 
 static struct journal journals[JOURNALS_MAX];
 
-/* The journal that decides about a block, or NULL. */
+/* Return the journal that decides about a block, or NULL. */
 static struct journal *authority(uint64_t address)
 {
 	static const struct rule rule;
@@ -59,14 +59,14 @@ static void check(struct journal *j, uint64_t address, const void *block)
 		journal_adopt(j, address, judge_version(&expect, &found));
 }
 
-/* Read blocks of which each has its authority, and check them. */
+/* Read blocks and check each against its journal in @authorities. */
 static void check_blocks(int fd, void *buffer, uint64_t address, unsigned int n,
 			 struct journal *const *authorities)
 {
 	unsigned int i;
 
 	if (n > 1 && !disk_try_read(fd, buffer, address, n)) {
-		/* which of them fail is found out and counted one by one */
+		/* find and count the blocks that cannot be read, one by one */
 		for (i = 0; i < n && !stop_requested; i++)
 			check_blocks(fd, buffer, address + i, 1, authorities + i);
 		return;
@@ -78,7 +78,7 @@ static void check_blocks(int fd, void *buffer, uint64_t address, unsigned int n,
 		check(authorities[i], address + i, (char *)buffer + (size_t)i * BLOCK);
 }
 
-/* Return: has the disk as many blocks as the journals say? */
+/* Compute the area of all journals. Return: true if the disk is long enough. */
 static bool area(uint64_t blocks, uint64_t *first, uint64_t *end)
 {
 	unsigned int i;

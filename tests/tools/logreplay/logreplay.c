@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * logreplay - look at a log of dm-log-writes, and write a part of it to a disk
+ * logreplay - print a log of dm-log-writes, or write a part of it to a disk.
  *
- * Operation: "list" prints a line for each entry, "replay" writes the entries
- * FROM to TO-1 to a disk or file, as a power cut after entry TO-1 would leave
- * it if those before FROM are there already. The format is that of the kernel's
- * Documentation/admin-guide/device-mapper/log-writes.rst: a sector with the head
- * of the log, and for each entry a sector and then its data.
+ * Operation: "list" prints a line for each entry. "replay" writes the entries FROM to TO-1 to a
+ * disk or file that already holds the entries before FROM. The result is the disk after a power cut
+ * that follows entry TO-1. The kernel's Documentation/admin-guide/device-mapper/log-writes.rst
+ * defines the format: a sector with the head of the log, then for each entry a sector and its data.
  *
- * Ownership: one buffer, of the size of the largest piece that is copied.
+ * Ownership: one buffer, of the size of the largest piece copied at once.
  * Concurrency: none; the log must not be in use.
- * Errors: a message that names the file, exit code 1; a log that makes no sense
- * is refused.
+ * Errors: a message that names the file, exit code 1. An inconsistent log is rejected.
  */
 #include <endian.h>
 #include <errno.h>
@@ -44,7 +42,7 @@ struct log_head {
 	uint32_t sector_size;
 };
 
-/* Sectors are of the size that the head says. */
+/* Start of the sector of an entry; @sector and @sectors count sectors of head.sector_size bytes. */
 struct log_entry {
 	uint64_t sector;
 	uint64_t sectors;
@@ -96,7 +94,7 @@ static void open_log(const char *path)
 		fatal("%s: not a log of dm-log-writes", path);
 }
 
-/* The entry at @at; returns where its data begins. */
+/* Read the entry at @at; return the offset of its data. */
 static uint64_t read_entry(struct log_entry *entry, uint64_t at)
 {
 	struct log_entry raw;
@@ -114,7 +112,7 @@ static uint64_t read_entry(struct log_entry *entry, uint64_t at)
 	return at + sector_size;
 }
 
-/* Where the entry after this one begins. */
+/* Return the offset of the next entry. */
 static uint64_t next_entry(const struct log_entry *entry, uint64_t data)
 {
 	return entry->flags & LOG_DISCARD ? data : data + entry->sectors * sector_size;
@@ -154,7 +152,7 @@ static void write_disk(int fd, const char *path, const void *data, size_t size, 
 	}
 }
 
-/* What was discarded reads as zeros. */
+/* Write the data of an entry to the disk; a discard writes zeros. */
 static void apply(int fd, const char *path, const struct log_entry *entry, uint64_t data)
 {
 	static char piece[PIECE];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proofs of secrets, with the SHA-256 of the tests: as the document says, not as the
- * kernel's crypto API does.
+ * Proofs of a secret, computed with the tests' own SHA-256 according to Documentation/protocol.rst,
+ * and not with the kernel's crypto API.
  *
  * Operation: the example of the document is checked before the first use.
- * Ownership, Concurrency: nothing is kept but the secret.
+ * Ownership, Concurrency: only the secret is kept.
  * Errors: a file without a secret ends the program.
  */
 #include <string.h>
@@ -15,7 +15,7 @@
 uint8_t secret[RNBD_SECRET_SIZE];
 bool has_secret;
 
-/* The HMAC of @text with another label, and the secret of the host. */
+/* Set the label of @text and compute its HMAC with the secret of the host. */
 void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac)
 {
 	memset(text->label, 0, sizeof(text->label));
@@ -23,7 +23,7 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac)
 	test_hmac(secret, sizeof(secret), text, sizeof(*text), mac);
 }
 
-/* The same of a further connection, with the key of the session. */
+/* Set the label of the text for a further connection; compute its HMAC with the session key. */
 void auth_join_mac(const uint8_t *key, struct rnbd_join_text *text, const char *label,
 		   uint8_t *mac)
 {
@@ -71,7 +71,7 @@ static void check_example(void)
 		    mac[2], mac[3]);
 }
 
-/* As "rnbd secret generate" writes it. */
+/* Read a secret in the format of "rnbd secret generate". */
 void auth_read_secret(const char *file)
 {
 	FILE *f = fopen(file, "r");

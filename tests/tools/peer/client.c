@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A hostile client: cases against the target of the kernel.
+ * A hostile client: cases against the kernel's target.
  *
- * Operation: most cases are lines of a table, a lawful message and what is wrong with
- * it. Each has a session of its own, host 2's unless it says otherwise, which has one
- * attachment, with index 0 and generation 1, unless the case is about that; and says how
- * that ends: refused with a status, answered with a status and living on, or closed
- * without an answer for a reason, which the target's events must tell as well.
- * The target has the exports "hostile", "fixed" (read-only) and "slow" (every request
- * takes a while) for hosts 2 and 3, "owned" (exclusive) for host 2, "secret" for others, and
- * none called "nothing".
+ * Operation: most cases are rows of a table: a valid message and the changes that make it invalid.
+ * Unless a case says otherwise, it has its own session of host 2 with one attachment of index 0 and
+ * generation 1. A case also names the expected result: a rejection with a status, a reply with a
+ * status and a session that continues, or a session that the target closes without a reply, for a
+ * reason that the target's events must also contain.
+ *
+ * The target has the exports "hostile", "fixed" (read-only) and "slow" (each request is delayed)
+ * for hosts 2 and 3, "owned" (exclusive) for host 2, "secret" for other hosts, and no export
+ * "nothing".
+ *
  * Ownership, Concurrency: one thread, one case at a time.
- * Errors: a case that does not end as it says is counted, and the next one begins.
+ * Errors: a case with another result is counted as failed, and the next case runs.
  */
 #include "client.h"
 

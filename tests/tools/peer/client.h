@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the hostile client share: its sessions, valid frames to start from, and
- * how cases are run and counted.
+ * Declarations that the files of the hostile client share: its sessions, valid frames, and the way
+ * to run and count cases.
  */
 #ifndef PEER_CLIENT_H
 #define PEER_CLIENT_H
@@ -17,7 +17,7 @@ struct results {
 	uint32_t done, failed;
 };
 
-/* Run @call for each selected row of @table, i, and count the cases. */
+/* Run @call, which may use the index i, for each selected row of @table, and count the cases. */
 #define RUN_CASES(table, results, call)						\
 do {										\
 	size_t i;								\
@@ -33,7 +33,7 @@ do {										\
 	}									\
 } while (0)
 
-/* A case that is more than a line of a table. */
+/* A case with its own function, where a row of a table does not suffice. */
 struct client_story {
 	const char *name;
 	void (*run)(void);
@@ -64,10 +64,10 @@ enum base {
 	PROOF, QUERY, ATTACH, ATTACH_REPLY, DETACH, DETACHED, CLOSED, CAPACITY_OF, UNKNOWN,
 };
 
-/* What ATTACH asks for: not the attachment that the session has already */
+/* The handle and the export of a further ATTACH: not those of the session's first attachment */
 #define OTHER_INDEX	5
 #define OTHER_EXPORT	"fixed"
-/* The type of UNKNOWN, which is mandatory, and its id as well as that of the others */
+/* The (mandatory) type of an UNKNOWN entry, and the id of all entries of client_build() */
 #define UNKNOWN_TYPE	0x7123
 #define BUILD_ID	0x51
 
@@ -75,10 +75,10 @@ void client_add_request(struct frame *f, struct rnbd_req_entry entry);
 void client_build(struct frame *f, enum base which, const char *export);
 
 /* client_pool.c */
-#define FLOOR		64	/* units of the pool with which such a session begins */
+#define FLOOR		64	/* initial pool of an elastic session, in units */
 #define CEILING		1024
 
-/* A session whose pool grows: bits of the slots that have a segment */
+/* A session with an elastic pool; @slots: bits of the slots that have a segment */
 struct lease {
 	struct conn c;
 	uint64_t slots;
@@ -103,22 +103,22 @@ uint32_t lease_unit(const struct lease *l, uint32_t slot);
 struct rnbd_req_entry lease_read(const struct lease *l, uint32_t slot, uint16_t tag);
 bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t slot);
 
-/* client_moves.c: sessions of random traffic, and what they do next */
+/* client_moves.c: sessions of random traffic, and their next actions (moves) */
 #define FURTHER		2	/* connections besides the first one */
 #define RANDOM_TAGS	16
 
 /**
  * struct player - session of random traffic
- * @l: the first connection, and the pool
- * @more: further connections; they have the number of their place and 1
- * @nr_more: how many there are
- * @reclaimed: bits of the slots that the target wants back
- * @released: bits of the slots that are returned, and not confirmed
- * @busy: bits of the tags of requests without a reply, by connection
- * @queried: bits of the connections with a QUERY that was not answered
- * @answers: frames that have come
- * @tame: no move breaks a rule
- * @wild: a frame was mutated or breaks a rule
+ * @l: First connection, and the pool
+ * @more: Further connections; element i has the connection number i + 1
+ * @nr_more: Number of further connections
+ * @reclaimed: Bits of the slots that the target reclaims
+ * @released: Bits of the slots that the client has returned, until RELEASED
+ * @busy: Bits of the tags of requests without a reply, by connection
+ * @queried: Bits of the connections with a QUERY that has no answer
+ * @answers: Number of received frames
+ * @tame: No move breaks a rule
+ * @wild: A frame was mutated or breaks a rule
  */
 struct player {
 	struct lease l;
@@ -138,14 +138,14 @@ bool player_release(struct player *p, uint32_t nr);
 bool player_move(struct player *p, uint64_t seed, bool wild);
 void player_part(struct player *p, bool politely);
 
-/* client_rival.c: a process whose session competes for memory, and breaks no rule */
+/* client_rival.c: a process with a well-behaved session that competes for pool memory */
 void rival_start(void);
 bool rival_end(void);
 
 /* client_write.c */
 void hammer(struct conn *c, const char *why);
 
-/* the cases, by topic */
+/* Cases, by topic */
 void client_lawful_cases(struct results *results);
 void client_key_cases(struct results *results);
 void client_credit_cases(struct results *results);

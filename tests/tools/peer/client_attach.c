@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of attachments that take more than one message: handles that were, or are not yet,
- * the same request again, and more requests than may be open.
+ * Cases of attachments that need several messages: handles that are no longer or not yet attached,
+ * repeated requests, and more open requests than allowed.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "client.h"
 
-#define FIRST_ID	0x100	/* of requests that are many */
+#define FIRST_ID	0x100	/* id of the first of several requests */
 #define BUSY_TRIES	200
 #define MANY		24	/* exports of hostile-client.sh, more than RNBD_CTL_OPEN_MAX */
 
@@ -30,7 +30,7 @@ static void must_read(struct conn *c, uint16_t index, uint32_t generation, uint1
 		      status, want);
 }
 
-/* A request that is alone, and ends the session. */
+/* Send one request; the target must end the session because of its handle. */
 static void must_end(struct conn *c, uint16_t index, uint32_t generation)
 {
 	struct frame f;
@@ -57,7 +57,7 @@ static bool must_detach(struct conn *c, uint16_t index, uint32_t generation, uin
 				       index, generation, status, want);
 }
 
-/* What was attached before under this index may take a while to go. Returns the status then. */
+/* Attach at an index whose former attachment may still drain: retry on BUSY. Return the status. */
 static int attach_after(struct conn *c, uint16_t index, uint32_t *generation, const char *export)
 {
 	int status = RNBD_ST_BUSY, tries;
@@ -80,7 +80,7 @@ static bool attach_patiently(struct conn *c, uint16_t index, uint32_t *generatio
 	return !status || amiss("index %u: not attached again, status %d", index, status);
 }
 
-/* A handle is of no use after its end, and one that was never granted ends the session. */
+/* A detached handle gets status CLOSED; a handle that was never granted ends the session. */
 static void attach_again(struct conn *c)
 {
 	uint32_t generation = HANDLE_GENERATION;
@@ -97,7 +97,7 @@ static void attach_again(struct conn *c)
 	must_end(c, HANDLE_INDEX, generation + 1);
 }
 
-/* A newer generation takes the place of an older one that was not detached. */
+/* An ATTACH with a higher generation replaces an attachment that was not detached. */
 static void attach_over(struct conn *c)
 {
 	uint32_t generation = HANDLE_GENERATION;
@@ -108,7 +108,7 @@ static void attach_over(struct conn *c)
 	must_read(c, HANDLE_INDEX, generation, RNBD_ST_OK);
 }
 
-/* The same request has the same answer, whatever its id is. */
+/* A repeated ATTACH gets the same reply, even with another id. */
 static void attach_repeated(struct conn *c)
 {
 	struct rnbd_ctl_attach_reply before = c->grant.a;
@@ -119,7 +119,7 @@ static void attach_repeated(struct conn *c)
 	session_lives(c);
 }
 
-/* Two of them at once, before the first has been answered. */
+/* The same ATTACH twice in one frame, before the first reply. */
 static void attach_repeated_at_once(struct conn *c)
 {
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
@@ -155,7 +155,7 @@ static void attach_lower(struct conn *c)
 	session_lives(c);
 }
 
-/* Also when nothing is attached there any more. */
+/* A lower generation is refused even after the detach. */
 static void attach_lower_detached(struct conn *c)
 {
 	int status;
@@ -169,13 +169,13 @@ static void attach_lower_detached(struct conn *c)
 	session_lives(c);
 }
 
-/* A request that does not wait for the answer: it is too early, or in time by luck. */
+/* A request that follows its ATTACH without waiting for the reply may be too early or in time. */
 static void attach_early(struct conn *c)
 {
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
 	struct frame f;
 
-	/* The session may be closing when the target looks at the ATTACH. */
+	/* The session may be closing before the target processes the ATTACH. */
 	counter_may_refusal(RNBD_ST_SHUTDOWN, 1);
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
 	attach_add(&f, &a, FIRST_ID);
@@ -192,7 +192,7 @@ static void attach_early(struct conn *c)
 	monitor_closed(HANDLE);
 }
 
-/* What was refused is no attachment. */
+/* A refused ATTACH leaves no attachment. */
 static void attach_refused(struct conn *c)
 {
 	int status = attach_handle(c, OTHER_INDEX, 1, "nothing");
@@ -217,7 +217,7 @@ static void send_many(struct conn *c, uint32_t nr)
 	frame_send(c, &f);
 }
 
-/* As many as may be open, each with an answer, in any order. */
+/* The maximum number of open requests: each gets a reply, in any order. */
 static void attach_16(struct conn *c)
 {
 	struct rnbd_ctl_attach_reply r;
@@ -244,12 +244,12 @@ static void attach_16(struct conn *c)
 	session_lives(c);
 }
 
-/* One more: answers to the others may come before the end. */
+/* One request too many: replies to the others may arrive before the session ends. */
 static void attach_17(struct conn *c)
 {
 	struct ctl entry;
 
-	/* One that was looked at may be counted, and its answer be too late. */
+	/* A refusal may be counted although its reply is no longer sent. */
 	counter_may_refusal(RNBD_ST_NO_EXPORT, RNBD_CTL_OPEN_MAX);
 	counter_may_refusal(RNBD_ST_SHUTDOWN, RNBD_CTL_OPEN_MAX);
 	send_many(c, RNBD_CTL_OPEN_MAX + 1);
@@ -288,7 +288,7 @@ static void attach_two(struct conn *c)
 	}
 	if (replies != 2)
 		amiss("%u replies", replies);
-	/* The other one is read-only, and the end of it is not that of the first. */
+	/* The second export is read-only; its detach does not affect the first attachment. */
 	entries[1].index = htole16(OTHER_INDEX);
 	if (simple_request(c, entries[1]) != RNBD_ST_READONLY)
 		amiss("a WRITE to an export that is read-only");
@@ -297,7 +297,7 @@ static void attach_two(struct conn *c)
 	session_lives(c);
 }
 
-/* Whoever only wants to read must not write. */
+/* A read-only attachment of a writable export must reject a WRITE. */
 static void attach_readonly(struct conn *c)
 {
 	struct rnbd_req_entry entry = req_entry(RNBD_OP_WRITE, 0, 5, 0, 4096, 12);
@@ -322,7 +322,10 @@ static void attach_readonly(struct conn *c)
 	session_lives(c);
 }
 
-/* What is not exclusive has no owner, and a disk that is attached stays so. */
+/*
+ * DISOWN of an export that is not exclusive or does not exist is refused; the attachment of the
+ * session remains.
+ */
 static void attach_disown(struct conn *c)
 {
 	static const char *const exports[] = { "hostile", OTHER_EXPORT, "nothing" };
@@ -348,7 +351,7 @@ static void attach_disown(struct conn *c)
 	session_lives(c);
 }
 
-/* An entry that the target does not know, before one that it does. */
+/* An unknown optional entry before an ATTACH is ignored. */
 static void attach_behind_unknown(struct conn *c)
 {
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
@@ -370,12 +373,12 @@ static void attach_behind_unknown(struct conn *c)
 	session_lives(c);
 }
 
-/* Both in one frame: whatever comes of it, each is answered, and the handle is of no use. */
+/* ATTACH and DETACH in one frame: both get a reply, and the index can then be attached again. */
 static void attach_detach_at_once(struct conn *c)
 {
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
 	bool attached = false, detached = false;
-	struct rnbd_ctl_handle h;	/* of ATTACH_REPLY, too, the beginning */
+	struct rnbd_ctl_handle h;	/* also the beginning of ATTACH_REPLY */
 	uint32_t generation = 1;
 	struct ctl entry;
 	struct frame f;
@@ -399,7 +402,7 @@ static void attach_detach_at_once(struct conn *c)
 	session_lives(c);
 }
 
-/* With requests under way: all are answered, and so is the DETACH, which may come first. */
+/* A DETACH with requests in flight: all get a reply; DETACHED may arrive before the replies. */
 static void detach_under_way(struct conn *c)
 {
 	uint32_t replies = 0, at, len, i, done = 0;
@@ -440,7 +443,7 @@ static void detach_under_way(struct conn *c)
 	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
 }
 
-/* More DETACHs than requests may be open, in one frame: those of attachments take no place. */
+/* More DETACHs in one frame than requests may be open: a DETACH of an attachment does not count. */
 static void detach_many(struct conn *c)
 {
 	struct rnbd_ctl_handle h;
@@ -476,8 +479,8 @@ static void detach_many(struct conn *c)
 }
 
 /*
- * The DETACH of an attachment that is closed leaves the ownership to a later one of the same
- * host, whose own DETACH ends it.
+ * The DETACH of a closed attachment leaves the ownership to a later attachment of the same host;
+ * the DETACH of the later one ends the ownership.
  */
 static void detach_closed(struct conn *c)
 {
@@ -486,7 +489,9 @@ static void detach_closed(struct conn *c)
 
 	if (!must_attach(c, OTHER_INDEX, generation, "owned"))
 		return;
-	/* A request for the index closes the attachment, and is refused when that has ended. */
+	/*
+	 * an ATTACH with a higher generation closes the attachment, and then fails with NO_EXPORT
+	 */
 	status = attach_after(c, OTHER_INDEX, &generation, "nothing");
 	if (status != RNBD_ST_NO_EXPORT) {
 		amiss("an export that does not exist: status %d", status);
@@ -503,7 +508,7 @@ static void detach_closed(struct conn *c)
 static const struct attach_story {
 	const char *name;
 	void (*run)(struct conn *c);
-	const char *export;	/* of the session, "hostile" by default */
+	const char *export;	/* for the session; default: "hostile" */
 } stories[] = {
 	{ "attach-again", attach_again },
 	{ "attach-over", attach_over },

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A client that wants to get in without the secret of its host, 5.
+ * Cases of authentication of host 5, which has a secret.
  *
- * Operation: each case logs in as is lawful and answers the challenge with a proof that
- * is wrong in its way. The target must not prove itself to such a client, answer with
- * AUTH or not at all, and leave everybody else alone.
+ * Operation: most cases send a valid login and answer the challenge with an invalid proof. The
+ * target must not send its own proof to such a client, must answer with AUTH or not at all, and
+ * must not disturb other sessions.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
 
 #include "client.h"
 
-/* What a session proves, and its connection. */
+/* A connection, and the text that its session proves. */
 struct proven {
 	struct request req;
 	struct rnbd_auth_text text;
@@ -33,7 +33,7 @@ static void prepare(struct proven *p, uint32_t epoch)
 	p->text.login.nr_queues = htole16(2);
 }
 
-/* A login, or a LIST where that is all zero. */
+/* Add a LOGIN, or a LIST if the case lists exports. */
 static void add_login(struct frame *f, const struct proven *p)
 {
 	if (p->listing)
@@ -43,7 +43,7 @@ static void add_login(struct frame *f, const struct proven *p)
 		       sizeof(p->text.login));
 }
 
-/* Up to the challenge. */
+/* Connect and send the login; take the challenge. */
 static bool challenged(struct proven *p)
 {
 	uint64_t end = deadline(CLOSE_MS);
@@ -54,7 +54,7 @@ static bool challenged(struct proven *p)
 	struct frame f;
 	int status;
 
-	/* What a session of this id has left may still be going. */
+	/* the teardown of an earlier session with this id may still run */
 	while ((status = conn_open(c, &p->req)) == RNBD_ST_BUSY && now_ms() < end) {
 		conn_close(c);
 		nap();
@@ -95,7 +95,7 @@ static void send_proof(struct proven *p, int32_t more)
 	conn_post(&p->c, f.b, f.len + more, IBV_WR_SEND, 0);
 }
 
-/* The target's proof, the grant, and an attachment. */
+/* Expect the target's proof and the grant, and attach. */
 static bool admitted(struct proven *p)
 {
 	static const uint8_t zero[32];
@@ -128,7 +128,7 @@ static bool admit(struct proven *p)
 	return admitted(p);
 }
 
-/* A refusal that says AUTH, and the end. */
+/* Expect a refusal with status AUTH; after a login, also the end of the connection. */
 static void turned_away(struct conn *c, uint16_t type)
 {
 	struct ctl entry;
@@ -144,10 +144,10 @@ static void turned_away(struct conn *c, uint16_t type)
 	counter_due_refusal(le16toh(status));
 	if (le16toh(status) != RNBD_ST_AUTH)
 		amiss("status %u, wanted AUTH", le16toh(status));
-	/* A client that may not see the list may stay for a while. */
+	/* after a refused LIST, the target may keep the connection for a while */
 	if (type != RNBD_CTL_LOGIN_REPLY)
 		return;
-	/* A busy machine may take that long to read the refusal. */
+	/* a busy machine may need this time to read the refusal */
 	if (conn_wait_gone(c, REFUSED_MS))
 		amiss("the target did not wait until the client has read the refusal");
 	else if (!conn_wait_gone(c, CLOSE_MS))
@@ -181,7 +181,7 @@ enum how {
 static const struct {
 	const char *name;
 	enum how how;
-	const char *why;	/* closed without an answer for that */
+	const char *why;	/* reason for closing without an answer; NULL: answered */
 } proofs[] = {
 	{ "auth-admitted", ADMITTED },
 	{ "auth-wrong-bit", BIT },
@@ -240,7 +240,7 @@ static void run_proof(size_t i)
 			send_proof(&p, 0);
 	}
 	if (how == TWICE_SENT) {
-		/* An answer to the first may be on its way. */
+		/* the answer to the first proof may be in flight */
 		while (conn_receive(&p.c, 0, &len, CLOSE_MS))
 			;
 		if (!p.c.gone)
@@ -258,7 +258,7 @@ close:
 	conn_close(&p.c);
 }
 
-/* A proof that was right once, word for word. */
+/* Replay a proof that was valid in an earlier epoch. */
 static void replayed(void)
 {
 	static struct proven a, b;
@@ -277,7 +277,7 @@ static void replayed(void)
 	conn_close(&b.c);
 }
 
-/* Who knows the ids of a live session, and no secret, cannot end it. */
+/* A client that knows the ids of a live session, but no secret, cannot end the session. */
 static void epoch_unproven(void)
 {
 	static struct proven a, b;
@@ -301,7 +301,7 @@ static void epoch_unproven(void)
 	conn_close(&a.c);
 }
 
-/* Queue 1 with the key of no secret, which is zero, and with the right one. */
+/* Join queue 1 with a key of zeros, as without a secret, and then with the right key. */
 static void joins(void)
 {
 	static const uint8_t zero[RNBD_MAC_SIZE];
@@ -336,7 +336,7 @@ close:
 	conn_close(&a.c);
 }
 
-/* What a host that has no secret leaves, one that has does not find, and neither way. */
+/* A pool contains no data of an earlier session, with and without a secret, in either order. */
 static void fresh_pool(void)
 {
 	static struct proven p;
@@ -359,7 +359,7 @@ static void fresh_pool(void)
 	}
 }
 
-/* Somebody else gives the host another secret. */
+/* The test script changes the secret of the host during the session. */
 static void secret_changed(void)
 {
 	static struct proven p;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Valid frames of a client, before a case breaks a rule in them.
- */
+/* Valid frames of a client; the cases change them. */
 #include <string.h>
 
 #include "client.h"
@@ -11,7 +9,7 @@ void client_add_request(struct frame *f, struct rnbd_req_entry entry)
 	memcpy(frame_add(f, sizeof(entry)), &entry, sizeof(entry));
 }
 
-/* 17 units, not one beside the other. */
+/* A READ into 17 units, of which no two are adjacent. */
 static void build_read_17(struct frame *f)
 {
 	struct rnbd_wire_extent_entry more[4];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of credits and keep-alive: more frames than credits, receive slots that are not
- * there, credits that are never returned, and silence.
+ * Cases of credits and keep-alive: more frames than credits, receive slots that are not posted,
+ * credits that are never returned, and silence.
  */
 #include <string.h>
 
 #include "client.h"
 
 /*
- * A few frames more than there are credits, all at once: the wire holds them back, and the
- * target cannot tell them from others, because it returns credits in time.
+ * Send a few frames more than there are credits, all at once. The transport delays them until a
+ * slot is posted. The target returns credits in time, so it cannot detect the violation.
  */
 static void overrun(void)
 {
@@ -24,7 +24,10 @@ static void overrun(void)
 	conn_close(&c);
 }
 
-/* So many that the target may be short of credits itself: it can tell if it has returned none. */
+/*
+ * Send so many frames that the target may itself lack credits; it detects the violation if it has
+ * not returned any.
+ */
 static void overrun_far(void)
 {
 	struct conn c = { };
@@ -43,7 +46,10 @@ static void overrun_far(void)
 	conn_close(&c);
 }
 
-/* And so that the target cannot have given any: it has got none itself. */
+/*
+ * The client returns no credits. Then the target cannot return any either, and must detect the
+ * excess frames.
+ */
 static void credits_none(void)
 {
 	struct request req;
@@ -64,7 +70,7 @@ static void credits_none(void)
 	conn_close(&c);
 }
 
-/* Slots that are announced and not there. */
+/* Announce receive slots, but do not post them. */
 static void no_slots(void)
 {
 	struct request req;
@@ -87,8 +93,8 @@ static void no_slots(void)
 }
 
 enum starving {
-	SILENT,		/* says nothing */
-	MUTE,		/* gives signs of life, and never returns a credit */
+	SILENT,		/* sends nothing */
+	MUTE,		/* sends keep-alives, but never returns a credit */
 	LIAR,		/* returns credits for slots that it does not post again */
 };
 
@@ -107,7 +113,7 @@ static void starve(enum starving how, const char *why)
 			amiss("login: status %u", c.grant.status);
 		c.mute = how != LIAR;
 		c.liar = how == LIAR;
-		/* Replies that take the target's credits, or come to nothing. */
+		/* Request replies, which use up the target's credits or find no posted slot. */
 		for (i = 0; i < 4 && how != SILENT; i++) {
 			frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 			client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, i, 0, 0, 0));
@@ -135,7 +141,7 @@ static void no_credits(void)
 
 static void credits_lies(void)
 {
-	/* Some devices give up first. */
+	/* some devices report an error first */
 	starve(LIAR, "*");
 }
 

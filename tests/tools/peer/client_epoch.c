@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Cases of session ids: epochs that are not new, and queues that do not fit the session.
- */
+/* Cases of epochs that are not new, and of queues that do not belong to the session. */
 #include <string.h>
 
 #include "client.h"
 
-/* One session id: an epoch once seen is refused, a newer one ends the older. */
+/* An epoch that is not higher than that of the session is refused. */
 static void epochs(void)
 {
 	static const struct {
@@ -39,7 +37,7 @@ static void epochs(void)
 	conn_close(&a);
 }
 
-/* Who hung up before the login is in nobody's way. */
+/* A connection that has not logged in does not block a newer epoch. */
 static void epoch_half_open(void)
 {
 	struct conn a = { }, b = { };
@@ -67,7 +65,7 @@ static void epoch_half_open(void)
 	conn_close(&b);
 }
 
-/* Further queues that cannot be. */
+/* Further queues with a wrong epoch, number or host. */
 static void queues(void)
 {
 	static const struct {

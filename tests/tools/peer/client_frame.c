@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of frames: a valid frame, the bytes of it that are wrong, and the reason for which
- * the target must close the session, or the status with which it must reply.
+ * Cases of frames: a valid frame, the changes that make it invalid, and the reason for which the
+ * target must close the session, or the status with which it must reply.
  */
 #include <string.h>
 
@@ -18,21 +18,21 @@
 #define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
 #define BEHIND(body, value)	{ 24 + sizeof(struct body), 1, ABSOLUTE, value }
 
-/* When it is sent: LOGGED_IN is before anything was attached, SECOND on queue 1. */
+/* Time of sending. LOGGED_IN: logged in, but nothing attached. SECOND: on queue 1. */
 enum when { LIVE, FIRST, LISTING, SECOND, LOGGED_IN };
 
 static const struct frame_case {
 	const char *name;
 	enum base base;
-	const char *why;	/* closed for that reason; NULL: answered with @status */
+	const char *why;	/* reason for closing the session; NULL: reply with @status */
 	struct patch p[4];
-	int32_t more;		/* bytes more than it has, or fewer */
+	int32_t more;		/* bytes to append to the frame; negative: to cut off */
 	enum when when;
-	const char *export;	/* of an ATTACH, otherwise of the session */
+	const char *export;	/* export of an ATTACH; other frames: of the session */
 	uint16_t status;
-	bool begun;		/* the request may be answered before */
+	bool begun;		/* the target may reply before it closes the session */
 } frames[] = {
-	/* heads */
+	/* frame headers */
 	{ "head-empty", READ, SHORT, .more = -48 },
 	{ "head-cut", READ, SHORT, .more = -33 },
 	{ "head-type-0", READ, TYPE, { H(type, 0) } },
@@ -63,7 +63,7 @@ static const struct frame_case {
 	{ "data-unclaimed", READ, LONG, { H(flags, RNBD_FRAME_DATA) }, .more = 512, .begun = true },
 	{ "garbage", GARBAGE, RESERVED },
 	{ "garbage-first", GARBAGE, RESERVED, .when = FIRST },
-	/* frames of a target, and at the wrong time */
+	/* frames that only a target sends, and frames at the wrong time */
 	{ "type-login-reply", LOGIN_REPLY, TYPE },
 	{ "type-reply", REPLY, TYPE },
 	{ "type-discover-reply", DISCOVER_REPLY, TYPE },
@@ -120,7 +120,7 @@ static const struct frame_case {
 	{ "offset-discard-wraps", DISCARD, OFFSET, { E(offset, -4096) } },
 	{ "offset-zeroes-end", ZEROES, OFFSET, { E_OF(CAPACITY, offset, 0) } },
 	{ "offset-last", READ, .p = { E_OF(CAPACITY, offset, -4096) } },
-	/* pool space */
+	/* pool extents */
 	{ "extent-none", READ, EXTENT, { E(nr_extents, 0) } },
 	{ "extent-empty", READ, EXTENT, { E(extent.units, 0) } },
 	{ "extent-18", READ, EXTENT, { E(nr_extents, 18) } },
@@ -194,7 +194,7 @@ static const struct frame_case {
 	{ "control-length-96", ATTACH, SHORT, { K(length, 96) } },
 	{ "control-length-65528", ATTACH, SHORT, { K(length, 65528) } },
 	{ "control-length-65535", ATTACH, LENGTH, { K(length, 65535) } },
-	/* those of a target */
+	/* entries that only a target sends */
 	{ "control-attach-reply", ATTACH_REPLY, TYPE },
 	{ "control-detached", DETACHED, TYPE },
 	{ "control-closed", CLOSED, TYPE },
@@ -267,7 +267,7 @@ static const struct frame_case {
 	{ "query-body-cut", QUERY, SHORT, { K(length, 8) }, .more = -8 },
 };
 
-/* The answer to an ATTACH or DETACH, which may name another handle than it was built with. */
+/* Wait for the reply to an ATTACH or DETACH; the patched frame determines its handle. */
 static void await_answer(struct conn *c, const struct frame_case *fc, const struct frame *f)
 {
 	struct rnbd_ctl_attach attach;
@@ -284,7 +284,7 @@ static void await_answer(struct conn *c, const struct frame_case *fc, const stru
 		amiss("status %d, wanted %u", status, fc->status);
 }
 
-/* The target has begun the request of a frame when it looks for data that belong to none. */
+/* The target executes the request before it finds that the frame has unclaimed data. */
 static void may_answer(struct conn *c, const struct frame_case *fc)
 {
 	int status = await_reply(c, 1, fc->base == WRITE_INLINE ? 512 : 4096, NULL);

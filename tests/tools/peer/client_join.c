@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A peer that knows the ids of a live session, and wants to be a queue of it: the target
- * must end its connection alone.
+ * A peer that knows the ids of a live session and tries to join it as a queue: the target must end
+ * only the connection of this peer.
  *
- * Operation: each case begins a session with two queues, and a connection for the second
- * one that proves nothing, or something else. The session goes on.
+ * Operation: each case starts a session with two queues and opens a connection for the second one,
+ * which sends no proof or a wrong one. The session must continue.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
 
 #include "client.h"
 
-/* A session, and a connection that is about to join it. */
+/* A session, and a connection that tries to join it. */
 struct joining {
 	struct request req;
 	struct conn first, c;
@@ -37,7 +37,10 @@ static bool begin(struct joining *j)
 	return true;
 }
 
-/* The connection goes, for that reason if there is one, and the session stays. */
+/*
+ * Expect that the connection ends, for the reason @why unless it is NULL, and the session
+ * continues.
+ */
 static void ends_alone(struct joining *j, const char *why)
 {
 	uint32_t len;
@@ -130,7 +133,7 @@ static void wrong_key(void)
 	end(&j);
 }
 
-/* A proof that was right for another connection, word for word. */
+/* Replay a proof that was valid for another connection. */
 static void replayed(void)
 {
 	struct rnbd_join_text text, other;
@@ -143,7 +146,7 @@ static void replayed(void)
 	if (!begin(&j) || !join_challenged(&j.c, &j.req, &text))
 		goto end;
 	join_send_proof(&j.c, j.first.grant.r.join_key, &text, &proof);
-	/* Not lawful any more from here on, so another connection has to go first. */
+	/* a joined connection accepts no second PROOF, so the replay needs a new session */
 	status = join_await(&j.c, j.first.grant.r.join_key, &text);
 	if (status)
 		amiss("not joined: status %d", status);
@@ -165,7 +168,7 @@ end:
 	end(&j);
 }
 
-/* The keys of the pool are of no use before the proof. */
+/* The rkeys of the pool must not work before the proof. */
 static void rdma_first(enum ibv_wr_opcode opcode)
 {
 	static struct joining j;
@@ -192,7 +195,7 @@ static void write_first(void)
 	rdma_first(IBV_WR_RDMA_WRITE);
 }
 
-/* Many that stay silent: the session and its second queue are not kept waiting by them. */
+/* Several connections that send nothing must not delay the session or its second queue. */
 static void crowd(void)
 {
 	static struct joining j;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases that break no rule: all operations and the list of exports. The other cases prove
- * nothing unless these pass.
+ * Cases that break no rule: all operations, and the list of exports. The other cases prove nothing
+ * unless these pass.
  */
 #include <string.h>
 
 #include "client.h"
 
-/* The lawful use of everything, so that the other cases mean something. */
+/* Use all operations as a well-behaved client does. */
 static void lawful(void)
 {
 	const uint8_t *data = NULL;
@@ -18,7 +18,7 @@ static void lawful(void)
 
 	if (!session_start_export(&c, 2, "hostile"))
 		return;
-	/* bulk out and back */
+	/* bulk write and read */
 	for (i = 0; i < 32 * 4096; i++)
 		c.data[i] = i * 7 + i / 251;
 	session_rdma(&c, IBV_WR_RDMA_WRITE, 0, 32, 100);
@@ -32,7 +32,7 @@ static void lawful(void)
 	session_rdma(&c, IBV_WR_RDMA_READ, 32 * 4096, 32, 300);
 	if (memcmp(c.data, c.data + 32 * 4096, 32 * 4096))
 		amiss("bulk data differ");
-	/* inline out and back */
+	/* inline write and read */
 	client_build(&f, WRITE_INLINE, "");
 	frame_send(&c, &f);
 	status = await_reply(&c, 1, 512, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of a pool that grows and shrinks: segments that are released twice, or that the
- * client has not got, or uses afterwards, and a client that asks for memory for ever. The
- * target grants at once what these cases ask for: no other session needs the memory.
+ * Cases of an elastic pool: segments that are released twice, that the client does not hold, or
+ * that it uses after the release, and a client that requests memory without end. The target grants
+ * all requests of these cases at once, because no other session needs the memory.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define THE_TAG		1
 #define FOREVER_MS	3000
 #define QUIET_MS	500
-/* The target grants nothing for up to a second when it has granted as much as it may. */
+/* The rate limit of grants can make the target pause for up to a second. */
 #define PACED_MS	2000
 
 static void must_lose(struct lease *l, struct frame *f, const char *why)
@@ -20,7 +20,7 @@ static void must_lose(struct lease *l, struct frame *f, const char *why)
 	session_ends(&l->c, why);
 }
 
-/* The session goes on, with a segment that is not in slot @slot. */
+/* Expect that the session continues with a segment in a slot other than @slot. */
 static void lives_without(struct lease *l, int slot)
 {
 	int other = lease_slot(l, -1), status;
@@ -32,7 +32,7 @@ static void lives_without(struct lease *l, int slot)
 		amiss("a READ into slot %d afterwards: status %d", other, status);
 }
 
-/* The use of it all: grow, use, return, grow again. */
+/* Grow the pool, use it, return it, and grow it again. */
 static void grow_and_shrink(struct lease *l)
 {
 	uint32_t round;
@@ -65,7 +65,7 @@ static void grow_and_shrink(struct lease *l)
 	lives_without(l, -1);
 }
 
-/* What is returned of the floor is granted again at once. */
+/* A returned segment of the floor is granted again at once. */
 static void floor_returned(struct lease *l)
 {
 	lease_release(l, 0);
@@ -136,7 +136,7 @@ static void release_reserved(struct lease *l)
 	must_lose(l, &f, RESERVED);
 }
 
-/* Both in one frame. */
+/* Two RELEASEs of a segment in one frame. */
 static void release_twice(struct lease *l)
 {
 	struct frame f;
@@ -159,13 +159,13 @@ static void release_again(struct lease *l)
 	must_lose(l, &f, HANDLE);
 }
 
-/* A former grant of a slot that has another one now. */
+/* Release a former generation of a slot that holds a segment of a later one. */
 static void release_former(struct lease *l)
 {
 	uint32_t generation = 0, round;
 	struct frame f;
 
-	/* Slots are used in turn: the first one comes again after all others. */
+	/* the target reuses slots round-robin, so slot 0 follows after all others */
 	for (round = 0; round <= MAX_SEGMENTS; round++) {
 		int slot = lease_slot(l, -1);
 
@@ -186,7 +186,7 @@ static void release_former(struct lease *l)
 	must_lose(l, &f, HANDLE);
 }
 
-/* A request for a segment that was released, and confirmed to be. */
+/* A request into a segment whose release was confirmed. */
 static void use_released(struct lease *l)
 {
 	struct frame f;
@@ -199,7 +199,7 @@ static void use_released(struct lease *l)
 	must_lose(l, &f, EXTENT);
 }
 
-/* The same before the answer; that may come all the same. */
+/* A request after RELEASE and before RELEASED; RELEASED may still arrive. */
 static void use_releasing(struct lease *l)
 {
 	struct ctl entry;
@@ -215,7 +215,7 @@ static void use_releasing(struct lease *l)
 	monitor_closed(EXTENT);
 }
 
-/* Behind the end of a segment that is smaller than its slot. */
+/* A request beyond the end of a segment that is smaller than its slot. */
 static void use_behind_end(struct lease *l)
 {
 	struct rnbd_req_entry entry = lease_read(l, 0, THE_TAG);
@@ -236,7 +236,7 @@ static void use_empty_slot(struct lease *l)
 	must_lose(l, &f, EXTENT);
 }
 
-/* The storage is slow: the request is there when the segment is released. */
+/* Release a segment while a request uses it: the storage is slow, so the request is still there. */
 static void release_in_use(struct lease *l)
 {
 	struct frame f;
@@ -305,7 +305,7 @@ static void want_reserved(struct lease *l)
 	must_lose(l, &f, RESERVED);
 }
 
-/* Less than it has: nothing happens, and less than a granule more: nothing either. */
+/* A WANT below the current size, or less than a granule above it, has no effect. */
 static void want_little(struct lease *l)
 {
 	lease_want(l, 0);
@@ -315,8 +315,8 @@ static void want_little(struct lease *l)
 }
 
 /*
- * Handle what comes within @ms, and return every segment at once, until nothing comes for
- * @quiet_ms. Returns the units granted.
+ * Process entries for up to @ms and return every granted segment at once, until none arrives for
+ * @quiet_ms. Return the number of units granted.
  */
 static uint32_t return_all(struct lease *l, uint32_t ms, uint32_t quiet_ms)
 {
@@ -340,7 +340,7 @@ static uint32_t return_all(struct lease *l, uint32_t ms, uint32_t quiet_ms)
 	return units;
 }
 
-/* The target grants no more per second than the pool may have. */
+/* The target grants at most the size of the pool per second. */
 static void want_for_ever(struct lease *l)
 {
 	uint64_t began = now_ms();
@@ -359,7 +359,7 @@ static void want_for_ever(struct lease *l)
 	lives_without(l, -1);
 }
 
-/* As many as there are credits for. */
+/* Send WANTs as fast as the credits allow. */
 static void want_often(struct lease *l)
 {
 	uint64_t end = deadline(FOREVER_MS);
@@ -380,8 +380,8 @@ static void want_often(struct lease *l)
 }
 
 /*
- * Grow in small steps without the receive slots for the answers: the registrations of the
- * target wait behind frames that nobody takes. It must not wait for long.
+ * Grow in small steps without receive slots for the answers: the target's registrations wait behind
+ * frames that the client does not receive. The target must not wait for long.
  */
 static void grow_blind(struct lease *l)
 {
@@ -390,7 +390,7 @@ static void grow_blind(struct lease *l)
 	struct frame f;
 
 	l->c.liar = true;
-	/* Their replies take all but a few of the slots. */
+	/* the replies use all but a few of the slots */
 	for (tag = 0; tag < SLOTS - 3; tag++) {
 		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 		client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, tag, 0, 0, 0));
@@ -404,11 +404,11 @@ static void grow_blind(struct lease *l)
 		conn_receive(&l->c, 0, &len, 10);
 	}
 	session_must_go(&l->c, 0);
-	/* Some devices give up first. */
+	/* some devices report an error first */
 	monitor_closed("*");
 }
 
-/* Entries that only a target sends. */
+/* Send an entry that only a target may send. */
 static void of_target(struct lease *l, uint16_t type, uint32_t bytes)
 {
 	struct frame f;
@@ -436,7 +436,7 @@ static void sends_released(struct lease *l)
 static const struct lease_story {
 	const char *name;
 	void (*run)(struct lease *l);
-	const char *export;	/* of the session, "hostile" by default */
+	const char *export;	/* for the session; default: "hostile" */
 } stories[] = {
 	{ "lease-lawful", grow_and_shrink },
 	{ "lease-floor", floor_returned },
@@ -478,7 +478,7 @@ static void run_story(const struct lease_story *story)
 	conn_close(&l.c);
 }
 
-/* Before the login, and with a pool of a fixed size. */
+/* WANT before the login, and with a pool of fixed size. */
 static void want_first(void)
 {
 	struct conn c = { };

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions of random traffic: what they do next, and what they know of their pool, their tags
- * and their connections.
+ * Moves (next actions) of sessions of random traffic, and their state: pool, tags and connections.
  *
- * Operation: all moves are valid in the state of the session, except those that break a rule
- * on purpose. A move takes all its choices from one number, so that the choices of the
- * following ones do not depend on what the target has done.
+ * Operation: each move is valid in the state of the session, except those that break a rule on
+ * purpose. A move derives all its choices from one random number, so the choices of later moves do
+ * not depend on the actions of the target.
  * Ownership: a session has up to FURTHER connections besides the first one.
  * Concurrency: one thread.
- * Errors: what the target must not send is amiss. That it ends a session is not.
+ * Errors: a message that the target must not send fails the run. The target may end the session.
  */
 #include <string.h>
 
 #include "client.h"
 
-#define QUIET_MS	100	/* for replies before a segment is returned */
-#define KINDS		64	/* of moves, of which one is chosen */
+#define QUIET_MS	100	/* time to wait for replies before a segment is returned */
+#define KINDS		64	/* number of kinds of moves */
 
 static struct conn *conn_of(struct player *p, uint32_t i)
 {
 	return i ? &p->more[i - 1] : &p->l.c;
 }
 
-/* Log in, with a pool that grows or one of a fixed size, and attach. */
+/* Log in with an elastic pool or one of fixed size, and attach. */
 bool player_login(struct player *p, struct rng *rng)
 {
 	bool elastic = rng_below(rng, 3), ask = rng_below(rng, 2);
@@ -46,7 +45,7 @@ bool player_login(struct player *p, struct rng *rng)
 	return ok;
 }
 
-/* Add the connections that were granted. */
+/* Open the further connections that the login has granted. */
 void player_join(struct player *p, struct rng *rng)
 {
 	const struct conn *first = &p->l.c;
@@ -59,7 +58,7 @@ void player_join(struct player *p, struct rng *rng)
 		struct request req = first->req;
 
 		memcpy(key, first->grant.r.join_key, sizeof(key));
-		/* With another key the connection is refused alone. */
+		/* the target must refuse a connection with a wrong key, and only that connection */
 		if (i == wild)
 			key[0] ^= 1;
 		request_conn(&req, i + 1, i + 1);
@@ -79,7 +78,7 @@ void player_join(struct player *p, struct rng *rng)
 	}
 }
 
-/* An entry about the pool, or one that changes nothing here. */
+/* Process an entry about the pool; ignore other entries. */
 static void take_entry(struct player *p, const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -144,7 +143,7 @@ static void take_frames(struct player *p, uint32_t i, uint32_t ms)
 	}
 }
 
-/* Take what comes until it is quiet for a moment. False if the session has ended. */
+/* Process frames until none arrives for a moment. Return false if the session has ended. */
 bool player_drain(struct player *p, uint32_t ms)
 {
 	uint32_t i;
@@ -164,7 +163,7 @@ static bool any_busy(const struct player *p)
 	return false;
 }
 
-/* Add an entry that returns a segment, if one may be: what is reclaimed comes first. */
+/* Add a RELEASE entry if no request is in flight; prefer reclaimed segments. */
 static bool add_release(struct player *p, struct frame *f, uint32_t nr)
 {
 	uint64_t end = deadline(QUIET_MS), slots;
@@ -184,7 +183,7 @@ static bool add_release(struct player *p, struct frame *f, uint32_t nr)
 	return true;
 }
 
-/* Return a segment. False if none may be. */
+/* Return a segment. Return false if none may be returned. */
 bool player_release(struct player *p, uint32_t nr)
 {
 	struct frame f;
@@ -192,7 +191,7 @@ bool player_release(struct player *p, uint32_t nr)
 	return add_release(p, &f, nr) && frame_send(&p->l.c, &f);
 }
 
-/* Units that requests may name: of one segment. False if there is none. */
+/* Choose a segment for requests; return its units. Return false if there is none. */
 static bool pick_segment(const struct player *p, struct rng *rng, uint32_t *unit, uint32_t *units)
 {
 	uint64_t slots = p->l.slots & ~p->released;
@@ -231,7 +230,7 @@ static bool build_request(struct player *p, struct rng *rng, struct frame *f, ui
 		struct rnbd_req_entry entry;
 		uint16_t tag, free_tags = ~p->busy[conn];
 
-		/* A tag that is in use, or a handle that may not be there. */
+		/* a strange frame may use a tag in use, or a handle that does not exist */
 		if (strange) {
 			p->wild = true;
 			tag = rng_below(rng, RANDOM_TAGS + 2);
@@ -268,7 +267,7 @@ static bool build_request(struct player *p, struct rng *rng, struct frame *f, ui
 	return i;
 }
 
-/* Attachments come and go: of two exports, mostly valid, and some handles never existed. */
+/* Attach and detach two exports; most entries are valid, some handles never existed. */
 static void build_attach(struct player *p, struct rng *rng, struct frame *f)
 {
 	uint32_t nr = 1 + rng_below(rng, 3);
@@ -316,7 +315,7 @@ static void build_slots(struct frame *f, uint16_t type, uint32_t slots, uint32_t
 	memcpy(ctl_add(f, type, 0, sizeof(s)), &s, sizeof(s));
 }
 
-/* Ask for more slots and requests, or for fewer, unless an answer is due. */
+/* Request more or fewer slots and requests, unless a reply is outstanding. */
 static bool ask_slots(struct rng *rng, struct conn *c, const struct grant *g)
 {
 	uint32_t least = c->peer_slots - (c->credits > 2 ? c->credits - 2 : 0);
@@ -331,7 +330,7 @@ static bool ask_slots(struct rng *rng, struct conn *c, const struct grant *g)
 	return true;
 }
 
-/* Any entry, in a state that may not be its own, with any body. */
+/* Build an entry of any type with any body, regardless of the state of the session. */
 static void build_stray(struct rng *rng, struct frame *f)
 {
 	uint32_t bytes = rng_below(rng, 14) * RNBD_CTL_ALIGN, i;
@@ -357,7 +356,9 @@ static void move_rdma(struct player *p, struct rng *rng, struct conn *c, uint32_
 	conn_rdma_wait(c, 5000);
 }
 
-/* Do something, all of which follows from @seed. @wild: mutate it. Returns false if not done. */
+/*
+ * Make a move that @seed determines; mutate its frame if @wild. Return false if there was no move.
+ */
 bool player_move(struct player *p, uint64_t seed, bool wild)
 {
 	enum ibv_wr_opcode opcode = IBV_WR_SEND;
@@ -371,7 +372,7 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 	conn = rng_below(&rng, 1 + p->nr_more);
 	if (p->tame && (!kind || kind == 6 || kind == 7 || kind == 29))
 		kind = KINDS - 1;
-	/* What is about the session travels on the first connection. */
+	/* entries about the session are sent on the first connection */
 	if (kind >= 10 && kind < 22)
 		conn = 0;
 	c = conn_of(p, conn);
@@ -398,13 +399,13 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 			return ask_slots(&rng, c, &p->l.c.grant);
 		build_slots(&f, RNBD_CTL_SLOTS, c->slots, RNBD_DEPTH_FIRST);
 	} else if (kind < 29) {
-		/* A second one before the answer breaks a rule. */
+		/* a second QUERY before the reply breaks a rule */
 		if (p->tame && p->queried & 1u << conn)
 			return false;
 		p->queried |= 1u << conn;
 		build_query(&rng, &f, c);
 	} else if (kind == 29 && rng_below(&rng, 2)) {
-		/* Each of these breaks a rule, or nearly does. */
+		/* each of these frames breaks a rule, or nearly does */
 		p->wild = true;
 		c->lax = true;
 		if (rng_below(&rng, 3))
@@ -424,7 +425,7 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 	return true;
 }
 
-/* End the connections, with a word to the target or without. */
+/* Close the connections, with or without a disconnect message to the target. */
 void player_part(struct player *p, bool politely)
 {
 	uint32_t i;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A pool that grows and shrinks, as is lawful, for the cases of client_lease.c and
- * client_reclaim.c.
+ * An elastic pool of a well-behaved client, for the cases of client_lease.c and client_reclaim.c.
  *
- * Operation: such a session begins with a floor of FLOOR units and may hold CEILING units.
- * struct lease knows which slots have a segment; c.grant.seg has the segments by slot.
+ * Operation: a session starts with a floor of FLOOR units and may hold CEILING units. struct lease
+ * records which slots have a segment; c.grant.seg holds the segments by slot.
  * Ownership, Concurrency: one thread.
- * Errors: what the target must not send is amiss.
+ * Errors: an entry that the target must not send fails the case.
  */
 #include <string.h>
 
@@ -28,7 +27,7 @@ bool lease_start(struct lease *l, uint32_t host, const char *export)
 	return lease_start_login(l, host, &login, export);
 }
 
-/* The same with a login after lease_fill(). */
+/* Log in with @login, derived from lease_fill(), and attach. */
 bool lease_start_login(struct lease *l, uint32_t host, const struct rnbd_ctl_login *login,
 		       const char *export)
 {
@@ -61,7 +60,7 @@ bool lease_holds(const struct lease *l, uint32_t slot)
 	return slot < MAX_SEGMENTS && l->slots >> slot & 1;
 }
 
-/* Take a segment that is granted after the login. */
+/* Process a SEGMENT entry received after the login. */
 bool lease_take(struct lease *l, const struct ctl *entry)
 {
 	uint32_t most = le32toh(l->c.grant.r.segment_units), slot, units;
@@ -85,7 +84,7 @@ bool lease_take(struct lease *l, const struct ctl *entry)
 	       amiss("%u units are granted", l->held);
 }
 
-/* Ask for this many units in all, and wait for them. */
+/* Request a pool of @units, and wait for it. */
 bool lease_grow(struct lease *l, uint32_t units)
 {
 	struct ctl entry;
@@ -100,7 +99,7 @@ bool lease_grow(struct lease *l, uint32_t units)
 	return true;
 }
 
-/* The first slot with a segment above @above, or -1. */
+/* Return the first slot above @above that has a segment, or -1. */
 int lease_slot(const struct lease *l, int above)
 {
 	uint32_t slot;
@@ -111,7 +110,7 @@ int lease_slot(const struct lease *l, int above)
 	return -1;
 }
 
-/* A RELEASE entry with this generation. */
+/* Add a RELEASE entry with this slot and generation. */
 struct rnbd_ctl_lease *lease_entry(struct frame *f, uint32_t slot, uint32_t generation)
 {
 	struct rnbd_ctl_lease *lease = ctl_add(f, RNBD_CTL_RELEASE, 0, sizeof(*lease));
@@ -136,7 +135,7 @@ void lease_release(struct lease *l, uint32_t slot)
 	frame_send(&l->c, &f);
 }
 
-/* Take the answer to a RELEASE. */
+/* Process the reply to a RELEASE. */
 bool lease_take_released(struct lease *l, const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -163,7 +162,7 @@ bool lease_await_released(struct lease *l, uint32_t slot)
 	       (!lease_holds(l, slot) || amiss("another slot than %u is released", slot));
 }
 
-/* The first unit of a segment. */
+/* Return the first unit of a segment. */
 uint32_t lease_unit(const struct lease *l, uint32_t slot)
 {
 	return slot * le32toh(l->c.grant.r.segment_units);
@@ -174,7 +173,7 @@ struct rnbd_req_entry lease_read(const struct lease *l, uint32_t slot, uint16_t 
 	return req_entry(RNBD_OP_READ, 0, tag, 0, 4096, lease_unit(l, slot));
 }
 
-/* All of a segment to the beginning of our data, or from there. */
+/* Transfer a whole segment to or from the beginning of our data. */
 bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t slot)
 {
 	uint32_t units = le32toh(l->c.grant.seg[slot].units), at, run;

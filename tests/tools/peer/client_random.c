@@ -2,24 +2,23 @@
 /*
  * A client whose traffic is valid except for some mutations.
  *
- * Operation: all choices of a session are made by its own numbers and by nothing that the
- * target does, so that --from K repeats session K alone, except that the state of the session
- * decides which segment a move is about. Each session has moves of client_moves.c; a rival
- * wants the same memory. A run that lacks a kind of entry goes on for longer, and fails in the
- * end.
+ * Operation: a session's own random numbers determine all its choices, independently of the target,
+ * so --from K repeats session K alone. Only the segment of a move also depends on the state of the
+ * session. Each session makes moves of client_moves.c, while a rival process competes for the same
+ * memory. A run without all kinds of entries continues for longer, and finally fails.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
 
 #include "client.h"
 
-#define MOVES	32	/* of a session, at most */
+#define MOVES	32	/* maximum number of moves of a session */
 
 struct tally {
 	uint32_t sessions, frames, mutated, refused, closed, answered, joined, whole;
 };
 
-/* A login or a list, mutated if @wild. */
+/* Send a login or a list request; mutate it if @wild. */
 static void first_entry(struct player *p, struct rng *rng, bool list, bool wild)
 {
 	struct rnbd_ctl_login l;
@@ -39,7 +38,7 @@ static void first_entry(struct player *p, struct rng *rng, bool list, bool wild)
 	conn_post(&p->l.c, f.b, f.len, IBV_WR_SEND, 0);
 }
 
-/* A mutated request to attach, or to detach, as the first one of a session. */
+/* Log in, and send a mutated ATTACH or DETACH as the first request of the session. */
 static void wild_first_attach(struct player *p, struct rng *rng)
 {
 	struct rnbd_ctl_login l;
@@ -55,7 +54,7 @@ static void wild_first_attach(struct player *p, struct rng *rng)
 	conn_post(&p->l.c, f.b, f.len, IBV_WR_SEND, 0);
 }
 
-/* Take frames whose entries are about a session that is not known. */
+/* Receive frames of a session whose state is unknown, without processing their entries. */
 static void ignore_frames(struct player *p, struct tally *tally)
 {
 	uint32_t len, ms = 50;
@@ -64,7 +63,7 @@ static void ignore_frames(struct player *p, struct tally *tally)
 		tally->answered++;
 }
 
-/* Connect, mutated if @wild. False if that is refused. */
+/* Connect, with a mutated request if @wild. Return false if the connection is refused. */
 static bool begin(struct player *p, struct rng *rng, struct tally *tally, bool wild)
 {
 	struct request req;
@@ -88,7 +87,7 @@ static bool begin(struct player *p, struct rng *rng, struct tally *tally, bool w
 	return false;
 }
 
-/* Log in, attach and add connections. False if the session has nothing to do. */
+/* Log in, attach and add connections. Return false if the session cannot be used. */
 static bool log_in(struct player *p, struct rng *rng)
 {
 	const struct grant *g = &p->l.c.grant;
@@ -97,11 +96,11 @@ static bool log_in(struct player *p, struct rng *rng)
 		player_join(p, rng);
 		return true;
 	}
-	/* What a host still has there may stand in its own way. */
+	/* an earlier session of the host may still use the memory or the export */
 	if (g->status != RNBD_ST_BUSY && g->status != RNBD_ST_ATTACHED &&
 	    g->status != RNBD_ST_POOL_FULL && g->status != RNBD_ST_LIMIT)
 		amiss("a valid login, or ATTACH: status %u", g->status);
-	/* A session without an attachment can do most things. */
+	/* most moves work without an attachment */
 	return g->r.nr_segments;
 }
 
@@ -160,7 +159,7 @@ static void random_session(struct rng *rng, struct tally *tally)
 	player_part(&p, politely);
 }
 
-/* Slow machines may need longer until all kinds were there. */
+/* Slow machines may need more time to produce all kinds of entries. */
 static bool random_goes_on(uint64_t began, uint32_t seconds)
 {
 	uint64_t took = now_ms() - began;

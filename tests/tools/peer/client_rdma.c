@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of RDMA and of memory keys: accesses that the target has not granted, keys of other
- * sessions and of former ones, kinds of SEND that no client may use, and memory that
- * another host has used.
+ * Cases of RDMA and of memory keys: accesses that the target has not granted, keys of other and of
+ * former sessions, kinds of SEND that a client must not use, and memory that another host has used.
  */
 #include <string.h>
 
@@ -11,10 +10,10 @@
 static const struct rdma_case {
 	const char *name;
 	enum ibv_wr_opcode opcode;
-	uint32_t unit;		/* of the pool, from whose beginning on */
-	int64_t bytes;		/* beyond that */
+	uint32_t unit;		/* unit of the pool at which the access starts */
+	int64_t bytes;		/* offset from that unit */
 	uint32_t length;
-	uint32_t key;		/* added to the key */
+	uint32_t key;		/* added to the rkey */
 } rdmas[] = {
 	{ "rdma-write-past-end", IBV_WR_RDMA_WRITE, 519, 4096, 4096 },
 	{ "rdma-read-past-end", IBV_WR_RDMA_READ, 519, 4096, 4096 },
@@ -45,7 +44,7 @@ static void run_rdma(const struct rdma_case *rc)
 	conn_close(&c);
 }
 
-/* What one host leaves in its pool, nobody else finds in his. */
+/* A pool contains no data of another host. */
 static void fresh_pool(void)
 {
 	uint32_t round;
@@ -83,7 +82,7 @@ static void old_key(void)
 	conn_close(&b);
 }
 
-/* A key of one connection on another; @opcode may be SEND_WITH_INV. */
+/* Use a key of one session on a connection of another; @opcode may be SEND_WITH_INV. */
 static void foreign_key(enum ibv_wr_opcode opcode)
 {
 	struct conn a = { }, b = { };
@@ -103,7 +102,7 @@ static void foreign_key(enum ibv_wr_opcode opcode)
 		}
 		session_must_go(&b, CLOSE_MS);
 		monitor_closed(opcode == IBV_WR_SEND_WITH_INV ? KIND : "*");
-		/* The key may be void now; the session is there and served all the same. */
+		/* SEND_WITH_INV may have invalidated the key, but the session must continue */
 		session_lives(&a);
 		if (opcode != IBV_WR_SEND_WITH_INV)
 			session_rdma(&a, IBV_WR_RDMA_READ, 0, 1, 0);
@@ -139,7 +138,7 @@ static void kind_of_send(enum ibv_wr_opcode opcode, bool first)
 		client_build(&f, first ? LOGIN : READ, "hostile");
 		frame_seal(&c, &f);
 		conn_post(&c, f.b, f.len, opcode, rkey);
-		/* With a key that is not there soft-RoCE itself ends the connection. */
+		/* soft-RoCE itself ends the connection if the key does not exist */
 		session_ends(&c, opcode == IBV_WR_SEND_WITH_INV && first ? "*" : KIND);
 	}
 	conn_close(&c);
@@ -165,7 +164,7 @@ static void send_invalidate_unknown(void)
 	kind_of_send(IBV_WR_SEND_WITH_INV, true);
 }
 
-/* The target has hung up; we did not, and go on. */
+/* RDMA after the target has disconnected, while the client has not. */
 static void after_disconnect(void)
 {
 	struct conn c = { };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of memory that the target takes back: what the client does with segments that it is
- * asked for.
+ * Cases of reclaimed memory: reactions of a client to RECLAIM.
  *
- * Operation: a script has limited the memory for all pools to 4 MiB, so that the pools of
- * hosts 2 and 3 do not both have room to grow, and the time to return a segment to 1 s.
+ * Operation: a script has limited the memory for all pools to 4 MiB, so the pools of hosts 2 and 3
+ * cannot both grow. It has limited the time for returning a segment to 1 s.
  * Ownership, Concurrency: one thread handles both connections.
  */
 #include <string.h>
@@ -12,17 +11,17 @@
 #include "client.h"
 
 #define LATE		"reclaimed memory was not returned in time"
-#define WANTED		512	/* units that the second client asks for */
-#define MOST		832	/* units that a host may have, in granules */
-#define HALF		320	/* what is about its share */
+#define WANTED		512	/* units that the second client requests */
+#define MOST		832	/* largest pool of a host in units, whole granules */
+#define HALF		320	/* approximate fair share of a host in units */
 #define TAGS		8
-#define DEEP		64	/* READs of 128 KiB that name more than the ceiling together */
+#define DEEP		64	/* READs of 128 KiB that together name more than the ceiling */
 #define HELD_TAGS	4
 #define NO_SLOT		(-1)
 
 static struct lease first, second;
 
-/* The first client has all memory, and the second one asks for half of it. */
+/* The first client holds all memory; the second client requests half of it. */
 static bool compete(void)
 {
 	counter_may_limit("pool_near", 1);
@@ -41,7 +40,7 @@ static void part(void)
 	conn_close(&second.c);
 }
 
-/* The slot of a RECLAIM entry about a segment of @l, or NO_SLOT if it is of another kind. */
+/* Return the slot of a RECLAIM for a segment of @l, or NO_SLOT for any other entry. */
 static int slot_asked_for(const struct lease *l, const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -60,7 +59,7 @@ static int slot_asked_for(const struct lease *l, const struct ctl *entry)
 	return slot;
 }
 
-/* The second client takes what it is granted, until it has @units. */
+/* The second client takes segments until it holds @units. */
 static void second_grows(uint32_t units, uint64_t end)
 {
 	struct ctl entry;
@@ -76,14 +75,14 @@ static void lives(struct lease *l)
 {
 	int status;
 
-	/* Nothing else comes from now on. */
+	/* the target sends no further SEGMENT from now on */
 	lease_want(l, 0);
 	status = simple_request(&l->c, lease_read(l, lease_slot(l, -1), 1));
 	if (status)
 		amiss("a READ afterwards: status %d", status);
 }
 
-/* Return what the target asks for, at once. */
+/* Return reclaimed segments at once. */
 static void returns_all(void)
 {
 	uint64_t end = deadline(10000);
@@ -91,7 +90,7 @@ static void returns_all(void)
 	struct ctl entry;
 	int slot;
 
-	/* The pools fall below the lower threshold of the counter and reach the upper one again. */
+	/* the pools fall below the lower threshold of this counter and reach the upper one again */
 	counter_may_limit("pool_near", 1);
 	if (!compete()) {
 		part();
@@ -122,7 +121,7 @@ static void returns_all(void)
 	part();
 }
 
-/* Return nothing. */
+/* Return no segment. */
 static void returns_nothing(void)
 {
 	uint64_t end = deadline(10000);
@@ -144,7 +143,7 @@ static void returns_nothing(void)
 	part();
 }
 
-/* Use a segment all the time, from when it is reclaimed. */
+/* Use a segment continuously after it was reclaimed. */
 static void uses_it(void)
 {
 	uint32_t free_tags = (1u << TAGS) - 1, done = 0, len, at;
@@ -161,7 +160,10 @@ static void uses_it(void)
 		return;
 	}
 	while (!first.c.gone && now_ms() < end) {
-		/* Requests stop the time for ten seconds, because the keep-alive is long. */
+		/*
+		 * requests extend the time limit up to ten seconds, because the keep-alive time is
+		 * long
+		 */
 		if (slot >= 0 && free_tags && first.c.credits > 2) {
 			uint32_t tag = __builtin_ctz(free_tags);
 
@@ -193,7 +195,7 @@ static void uses_it(void)
 	part();
 }
 
-/* Send READs of the same units, with the tags in @tags, as credits allow. Returns the others. */
+/* Send READs of the same units with the tags in @tags, as credits allow. Return the other tags. */
 static uint64_t read_slowly(struct conn *c, uint64_t tags)
 {
 	struct frame f;
@@ -209,7 +211,7 @@ static uint64_t read_slowly(struct conn *c, uint64_t tags)
 	return tags;
 }
 
-/* The first client returns what it is asked for, except the segment of its READs. */
+/* The first client returns reclaimed segments, except that of its READs (slot 0). */
 static bool first_returns(const struct ctl *entry)
 {
 	int slot;
@@ -225,8 +227,8 @@ static bool first_returns(const struct ctl *entry)
 }
 
 /*
- * READs that storage takes seconds for, all of the same units: they name more than the ceiling
- * together, and must not keep the memory of the client from being reclaimed.
+ * READs that take the storage seconds, all of the same units: together they name more than the
+ * ceiling, and must not prevent the client's memory from being reclaimed.
  */
 static void slow_reads(void)
 {
@@ -247,7 +249,7 @@ static void slow_reads(void)
 		return;
 	}
 	lease_want(&first, le32toh(first.c.grant.r.max_units));
-	/* The target takes them for slow after a second. */
+	/* the target treats requests as slow after a second */
 	want_at = now_ms() + 2000;
 	while (ok && second.held < HALF && now_ms() < end) {
 		if (want_at && now_ms() > want_at) {
@@ -275,7 +277,7 @@ static void slow_reads(void)
 	part();
 }
 
-/* Give no credits on queue 1 until replies wait there, for a READ of each segment. */
+/* Return no credits on queue 1 until replies wait there, for a READ of each segment. */
 static bool withhold(struct conn *q)
 {
 	uint32_t len, i, tag = HELD_TAGS;
@@ -300,7 +302,7 @@ static bool withhold(struct conn *q)
 	return slot < 0 || amiss("no credits for the segment in slot %d", slot);
 }
 
-/* Requests that the storage has completed must not keep memory. */
+/* Completed requests whose replies wait for credits must not prevent the reclaim of memory. */
 static void gives_no_credits(void)
 {
 	static struct conn q;

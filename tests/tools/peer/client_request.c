@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Cases of connection requests: private data that is missing, cut, or wrong.
- */
+/* Cases of connection requests: private data that is missing, short, or invalid. */
 #include <string.h>
 
 #include "client.h"
@@ -11,10 +9,10 @@
 static const struct {
 	const char *name;
 	int status;
-	const char *why;	/* the rule that is broken */
-	int8_t len;		/* of the private data, 0: all; -1: none */
+	const char *why;	/* protocol error that the target counts */
+	int8_t len;		/* bytes of private data, 0: all, -1: none */
 	uint8_t host;
-	uint8_t rnr;		/* 0: as usual */
+	uint8_t rnr;		/* 0: the default */
 	struct patch p[2];
 } requests[] = {
 	{ "cm-missing", RNBD_ST_MALFORMED, MAGIC, .len = -1 },

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rival of random traffic: a process of its own, whose session wants all memory that it can
- * get, returns what it is asked for at once, and breaks no rule.
+ * A rival of random traffic: a process with a well-behaved session that requests all memory it can
+ * get and returns reclaimed segments at once.
  *
- * Operation: with it the memory for pools is short, so that segments move between the sessions
- * in both directions. It goes on until it is stopped. It is host 4, and attaches nothing.
- * Ownership, Concurrency: a process, because the traffic waits for logins that wait for what
- * the rival returns. It shares its counts of kinds.
- * Errors: a rival whose session ends fails the run.
+ * Operation: the rival makes pool memory scarce, so segments move between the sessions in both
+ * directions. It runs until it is stopped. It is host 4 and attaches no export.
+ * Ownership, Concurrency: a separate process, because the traffic waits for logins, and the logins
+ * wait for memory that the rival returns. It shares its counts of kinds of frames.
+ * Errors: the run fails if the rival's session ends.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 
 #define RIVAL_HOST	4
 #define STEP_MS		20
-#define TURNS		50	/* steps after which it changes its mind */
+#define TURNS		50	/* steps between changes of the requested size */
 
 static atomic_bool stop;
 static pid_t rival;
@@ -33,7 +33,7 @@ static void on_signal(int number)
 	stop = true;
 }
 
-/* Log in, when the target has memory for the floor. */
+/* Log in; retry until the target has memory for the floor. */
 static bool rival_login(struct player *p)
 {
 	struct rnbd_ctl_login l;
@@ -65,7 +65,7 @@ static void play(void)
 	if (!rival_login(&p))
 		return;
 	for (turn = 0; !stop && player_drain(&p, STEP_MS); turn++) {
-		/* Without credits there is nothing to do but to wait. */
+		/* without credits, only wait */
 		if (p.l.c.credits <= 2)
 			continue;
 		if (p.reclaimed & ~p.released)
@@ -81,7 +81,7 @@ static void play(void)
 	conn_close(&p.l.c);
 }
 
-/* Call before the first connection is made. */
+/* Fork the rival; call this before the first connection is made. */
 void rival_start(void)
 {
 	fflush(stdout);
@@ -95,7 +95,7 @@ void rival_start(void)
 	_exit(amiss_so_far());
 }
 
-/* Stop it. True if nothing was amiss. */
+/* Stop the rival. Return true if it found no error. */
 bool rival_end(void)
 {
 	int status;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Sessions of the hostile client: how they begin, how they end, and what they may do.
- */
+/* Sessions of the hostile client: start, expected end, and RDMA. */
 #include <string.h>
 #include <unistd.h>
 
@@ -19,14 +17,14 @@ bool session_start(struct conn *c, uint32_t host)
 	return !status || amiss("not connected: status %d", status);
 }
 
-/* Log in and attach, and have as many slots as were named. */
+/* Log in, attach, and request as many slots as the connection request announced. */
 bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *export)
 {
 	return login(c, l, LOGIN_MS) && attach(c, export) &&
 	       slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth));
 }
 
-/* Connect, log in and attach, until nothing of an earlier case is in the way. */
+/* Connect, log in and attach; retry while an earlier case occupies the target. */
 bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_login *l,
 			 const char *export)
 {
@@ -35,7 +33,7 @@ bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_lo
 	for (tries = LOGIN_MS / BUSY_MS; session_start(c, host); tries--) {
 		if (session_login(c, l, export))
 			return true;
-		/* what the case before has left is still being ended */
+		/* the teardown of the previous case still runs */
 		if ((c->grant.status != RNBD_ST_BUSY &&
 		     c->grant.status != RNBD_ST_ATTACHED) || !tries)
 			return amiss("login and %s: status %u", export, c->grant.status);
@@ -53,7 +51,7 @@ bool session_start_export(struct conn *c, uint32_t host, const char *export)
 	return session_start_login(c, host, &l, export);
 }
 
-/* Without a reply, and for this reason. */
+/* Expect that the target closes the session for the reason @why, without a reply. */
 bool session_ends(struct conn *c, const char *why)
 {
 	uint32_t len;
@@ -78,7 +76,7 @@ bool session_lives(struct conn *c)
 	return !status || amiss("a lawful READ afterwards: status %d", status);
 }
 
-/* Numbers of the session that a patch may be relative to. */
+/* Set the values of the session that a patch may be relative to. */
 void session_relatives(const struct grant *g, uint64_t *rel)
 {
 	rel[CAPACITY] = le64toh(g->a.capacity);
@@ -86,7 +84,7 @@ void session_relatives(const struct grant *g, uint64_t *rel)
 	rel[SEGMENT] = le32toh(g->r.segment_units);
 }
 
-/* Add queue 1 to a session that was granted two; @c becomes it. */
+/* Add queue 1, as connection @c, to a session that was granted two queues. */
 bool session_add_second(struct conn *c, const struct conn *first)
 {
 	struct request req = first->req;
@@ -102,7 +100,7 @@ bool session_add_second(struct conn *c, const struct conn *first)
 	return !status || amiss("queue 1: status %d", status);
 }
 
-/* A session with two queues; @c becomes the second. */
+/* Start a session with two queues; @c becomes the second one. */
 bool session_start_second(struct conn *c, struct conn *first)
 {
 	struct rnbd_ctl_login l;
@@ -130,7 +128,7 @@ bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32
 	return !status || amiss("lawful RDMA: status %d", status);
 }
 
-/* Is this the end of RDMA that the target has not allowed? */
+/* Expect that the target's device has rejected an RDMA operation. */
 bool session_denied(int status)
 {
 	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
@@ -138,7 +136,7 @@ bool session_denied(int status)
 		     status < 0 ? "never" : ibv_wc_status_str(status));
 }
 
-/* All of the pool to our data, or from there. */
+/* Transfer the whole pool to or from our data. */
 bool session_whole_pool(struct conn *c, enum ibv_wr_opcode opcode)
 {
 	uint32_t units = le32toh(c->grant.r.pool_units), unit, run;

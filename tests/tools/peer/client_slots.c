@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of receive slots that come and go: a client that asks for what it may not have, asks
- * before it was answered, or uses what it gave up.
+ * Cases of elastic receive slots: a client that requests more than allowed, requests before the
+ * last reply, or uses slots and tags that it gave up.
  */
 #include <string.h>
 
 #include "client.h"
 
-/* What login_fill() asks for; a connection has as many requests at first. */
+/* Queue depth that login_fill() requests, and initial depth of a connection */
 #define DEPTH	16
 
-/* What an entry says that ends the session, and why. */
+/* An entry that ends the session, and the reason. */
 struct odd {
 	const char *name;
 	uint16_t type, slots, depth;
@@ -49,7 +49,7 @@ static void odd(const struct odd *o)
 	conn_close(&c);
 }
 
-/* Not before the login is granted. */
+/* SLOTS before the login is granted. */
 static void early(void)
 {
 	struct conn c = { };
@@ -64,7 +64,7 @@ static void early(void)
 	conn_close(&c);
 }
 
-/* Twice in a frame. The target may answer the first one before it has read the second. */
+/* SLOTS twice in a frame. The target may answer the first before it reads the second. */
 static void twice(void)
 {
 	struct rnbd_ctl_login l;
@@ -85,7 +85,7 @@ static void twice(void)
 	conn_close(&c);
 }
 
-/* More and fewer, again and again, and requests all the while. */
+/* Request more and fewer slots alternately, with requests between. */
 static void again(void)
 {
 	struct conn c = { };
@@ -100,7 +100,7 @@ static void again(void)
 	conn_close(&c);
 }
 
-/* What was given up is used, and credits are not returned, so that the target can tell. */
+/* Use slots that were given up; return no credits, so that the target can detect it. */
 static void given_up(void)
 {
 	struct conn c = { };
@@ -115,7 +115,7 @@ static void given_up(void)
 	conn_close(&c);
 }
 
-/* A session whose login allows more requests than it has at first. */
+/* Start a session whose login grants a higher depth than the initial one. */
 static bool begin_deep(struct conn *c)
 {
 	struct rnbd_ctl_login l;
@@ -126,7 +126,7 @@ static bool begin_deep(struct conn *c)
 	       amiss("no session");
 }
 
-/* A tag that was granted, but not asked for yet */
+/* Use a tag within the granted depth before requesting that depth. */
 static void tag_not_yet(void)
 {
 	struct conn c = { };
@@ -141,7 +141,7 @@ static void tag_not_yet(void)
 	conn_close(&c);
 }
 
-/* A tag that is given up while the storage has its request */
+/* Give up a tag while the storage executes its request. */
 static void tag_in_use(void)
 {
 	struct conn c = { };
@@ -159,7 +159,7 @@ static void tag_in_use(void)
 	conn_close(&c);
 }
 
-/* All tags, given up and asked for again. */
+/* Give up tags and request them again. */
 static void tags_again(void)
 {
 	struct conn c = { };

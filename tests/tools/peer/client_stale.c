@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of memory that another client gets although this one, or the storage for it, still
- * uses it.
+ * Cases of memory that another client gets while this client, or its storage, still uses it.
  *
- * Operation: a client of host 2 returns a segment, returns nothing in time, or breaks a rule,
- * and goes on with RDMA WRITEs; or the storage has a request that names the segment. A client
- * of host 3 fills all memory that it can get, and reads it back. Each case has two ends: the
- * target keeps the rule, and the second client has its own data; or a fault point leaves the
- * rule out, and the second client must find just what the first one, or its storage, wrote.
- * Where the second client's data could reach the storage of the first, the script looks there.
- * A script arms the fault points, and has exported storage that takes seconds for a request,
- * or limited memory and time as for client_reclaim.c.
+ * Operation: a client of host 2 releases a segment, does not return one in time, or breaks a rule,
+ * and continues with RDMA WRITEs; or the storage executes a request that names the segment. A
+ * client of host 3 fills all memory that it can get, and reads it back. Each case has two variants.
+ * KEPT: the target follows the rule, and the second client must find its own data. LEFT_OUT: a
+ * fault point disables the rule, and the second client must find the data of the first client or
+ * its storage, which shows that the case detects the damage. Where the second client's data could
+ * reach the storage of the first, the script checks the storage.
+ *
+ * A script arms the fault points. It has exported storage that takes seconds for a request, or has
+ * limited memory and time as for client_reclaim.c.
  * Ownership, Concurrency: one thread handles both connections.
  */
 #include <stdlib.h>
@@ -19,18 +20,18 @@
 #include "client.h"
 
 #define LATE		"reclaimed memory was not returned in time"
-#define OLD		0x77	/* bytes that the first client writes */
-#define NEW		0xc7	/* those of the second */
-#define STORED		0x55	/* those of the storage that a READ takes seconds for */
-#define MOST		832	/* units that a host may have, in granules */
-#define ENOUGH		640	/* units that the second client has if the first returns most */
-#define UNITS		16	/* of a request */
-#define RUN		64	/* units of an RDMA WRITE */
-#define GOES_ON_MS	3000	/* longer than a fault point delays the release */
+#define OLD		0x77	/* byte that the first client writes */
+#define NEW		0xc7	/* byte that the second client writes */
+#define STORED		0x55	/* byte on the storage that takes seconds for a READ */
+#define MOST		832	/* largest pool of a host in units, whole granules */
+#define ENOUGH		640	/* units of the second client if the first returns most */
+#define UNITS		16	/* units per request */
+#define RUN		64	/* units per RDMA WRITE */
+#define GOES_ON_MS	3000	/* longer than the delay of the release by a fault point */
 
 static struct lease first, second;
 
-/* Does the target keep the rule, or does a fault point leave it out? */
+/* Variant of a case: the target follows the rule, or a fault point disables it. */
 enum rule { KEPT, LEFT_OUT };
 
 static void part(void)
@@ -40,7 +41,7 @@ static void part(void)
 }
 
 /* ------------------------------------------------------------------------
- * The first client writes all the time
+ * The first client writes continuously
  */
 
 static struct {
@@ -57,7 +58,7 @@ static void writer_begin(void)
 	writer.slot = lease_slot(&first, -1);
 }
 
-/* The next part of the segments: those that were granted, whatever has become of them. */
+/* Write the next part of the granted segments, even if they were released since. */
 static void writer_next(void)
 {
 	uint32_t units = le32toh(first.c.grant.seg[writer.slot].units), run, rkey;
@@ -78,7 +79,7 @@ static void writer_next(void)
 	}
 }
 
-/* Go on without waiting. False if the target no longer takes the data. */
+/* Continue without waiting. Return false if the target has rejected a WRITE. */
 static bool writer_step(void)
 {
 	conn_step(&first.c);
@@ -89,7 +90,7 @@ static bool writer_step(void)
 	return writer.posted;
 }
 
-/* Write for a while, and all segments twice at least. False if the target does not take it. */
+/* Write for @ms, and all segments at least twice. Return false if the target rejects a WRITE. */
 static bool writer_goes_on(uint32_t ms)
 {
 	uint64_t least = deadline(ms), end = deadline(ms + 20000);
@@ -105,7 +106,7 @@ static bool writer_goes_on(uint32_t ms)
 	return true;
 }
 
-/* The target must end the RDMA WRITEs. */
+/* Expect that the target rejects a WRITE. */
 static void writer_must_fail(void)
 {
 	uint64_t end = deadline(20000);
@@ -120,7 +121,7 @@ static void writer_must_fail(void)
 }
 
 /* ------------------------------------------------------------------------
- * The second client has memory
+ * The second client fills and checks its memory
  */
 
 static bool second_fills(void)
@@ -134,14 +135,14 @@ static bool second_fills(void)
 	return true;
 }
 
-/* The second client takes all memory that it can get at once, and fills it. */
+/* Let the second client request all memory that it can get at once, and fill it. */
 static bool second_starts(void)
 {
 	return lease_start(&second, 3, "hostile") && lease_grow(&second, CEILING) &&
 	       second_fills();
 }
 
-/* Count the units that have @foreign bytes; others than those and its own are amiss. */
+/* Count the units with @foreign bytes; any byte that is neither NEW nor @foreign is an error. */
 static uint32_t count_foreign(const uint8_t *bytes, uint32_t units, uint8_t foreign)
 {
 	uint32_t found = 0, i;
@@ -161,7 +162,7 @@ static uint32_t count_foreign(const uint8_t *bytes, uint32_t units, uint8_t fore
 	return found;
 }
 
-/* The second client reads what it has filled: damage by @foreign bytes, or none. */
+/* The second client reads back its memory, and expects @foreign bytes only if LEFT_OUT. */
 static void second_finds(enum rule rule, uint8_t foreign)
 {
 	uint32_t units = 0, found = 0;
@@ -184,10 +185,10 @@ static void second_finds(enum rule rule, uint8_t foreign)
 }
 
 /* ------------------------------------------------------------------------
- * Requests that the storage has
+ * Requests that the storage executes
  */
 
-/* Reads, or writes, that the storage of the case has: the numbers in the file INFLIGHT. */
+/* Return the number of reads or writes in flight in the storage, from the file $INFLIGHT. */
 static uint32_t in_storage(uint8_t op)
 {
 	const char *path = getenv("INFLIGHT");
@@ -200,7 +201,7 @@ static uint32_t in_storage(uint8_t op)
 	return op == RNBD_OP_READ ? reads : writes;
 }
 
-/* Release a segment that a request names, and let the second client fill its memory. */
+/* Release a segment that a request uses, and let the second client fill its memory. */
 static void in_use(enum rule rule, uint8_t op)
 {
 	uint64_t end = deadline(20000);
@@ -252,7 +253,7 @@ static void read_freed(void)
 }
 
 /* ------------------------------------------------------------------------
- * RDMA WRITEs to memory that another client may have by now
+ * RDMA WRITEs to memory that another client may hold
  */
 
 /* RDMA WRITEs during and after a RELEASE. */
@@ -302,11 +303,11 @@ static void closing(enum rule rule)
 	conn_post(&first.c, f.b, f.len, IBV_WR_SEND, 0);
 	monitor_closed(RESERVED);
 	if (second_starts()) {
-		/* A fault point keeps the connection for so long. */
+		/* a fault point keeps the connection open until then */
 		if (!writer_goes_on(0))
 			amiss("the session has ended too early: status %d", first.c.failed);
 		second_finds(rule, OLD);
-		/* Then its memory is free, and the second client's still its own. */
+		/* then the first client's memory is free, and the second client's is unchanged */
 		writer_must_fail();
 		if (rule == KEPT)
 			second_finds(rule, OLD);
@@ -324,7 +325,7 @@ static void closing_reused(void)
 	closing(LEFT_OUT);
 }
 
-/* The first client has all memory, does not return it, and goes on with RDMA WRITEs. */
+/* The first client holds all memory, returns none, and continues with RDMA WRITEs. */
 static void late(enum rule rule)
 {
 	uint64_t end = deadline(20000);
@@ -340,13 +341,13 @@ static void late(enum rule rule)
 		part();
 		return;
 	}
-	/* It has no use for more than its floor. */
+	/* the first client needs no more than its floor */
 	lease_want(&first, FLOOR);
 	lease_want(&second, le32toh(second.c.grant.r.max_units));
 	writer_begin();
 	while (second.held < ENOUGH && now_ms() < end) {
 		writes = writes && writer_step();
-		/* An entry of the target about a segment is read and not answered. */
+		/* read the entries of the target, but do not answer them */
 		if (writes && ctl_receive(&first.c, &entry, 1))
 			asked += entry.type == RNBD_CTL_RECLAIM;
 		if (ctl_receive(&second.c, &entry, 1) && !lease_take(&second, &entry))

@@ -2,7 +2,8 @@
 /*
  * The case of a pool that grows in the smallest steps until its slots are used up.
  *
- * Operation: struct lease has too few slots for this session, so its segments are kept here.
+ * Operation: this session has more slots than struct lease holds, so its segments are recorded
+ * here.
  * Ownership, Concurrency, Errors: as in client_pool.c.
  */
 #include <string.h>
@@ -12,12 +13,12 @@
 #define STEPS_CEILING	8192	/* units of a pool whose slots small segments use up */
 #define STEPS_SLOTS	256
 
-/* Segments by slot, 0 units: none */
+/* Segments by slot; 0 units: the slot is empty */
 static struct {
 	uint32_t generation, units;
 } steps[STEPS_SLOTS];
 
-/* Handle an entry about a segment. What the target asks for is released at once. */
+/* Process an entry about a segment; release a reclaimed segment at once. */
 static bool steps_take(struct lease *l, const struct ctl *entry)
 {
 	struct rnbd_ctl_segment seg;
@@ -52,9 +53,9 @@ static bool steps_take(struct lease *l, const struct ctl *entry)
 }
 
 /*
- * Ask for a granule at a time until no slot is left, then for all. The target asks for small
- * segments to make room for larger ones. If its device registers so few pages at once that
- * there is a slot for each granule, the pool grows to its ceiling in such steps.
+ * Request one more granule at a time until no slot is left, then the whole ceiling. The target must
+ * reclaim small segments to make room for larger ones. If the target's device registers so few
+ * pages at once that there is a slot for each granule, the pool reaches its ceiling in such steps.
  */
 static void small_steps(void)
 {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Cases of many WRITEs at a time: into the same extents, and until the target ends the
- * session.
- */
+/* Cases of many concurrent WRITEs: into the same extents, and until the target ends the session. */
 #include <string.h>
 
 #include "client.h"
 
 /*
- * WRITEs that all name the first units, with these tags, whose bits are cleared: one
- * frame for all, each to a place of its own that touches no other.
+ * Send a frame of WRITEs for all tags in @tags, and clear @tags. All WRITEs name the first units of
+ * the pool; each writes to its own place on the disk, and no two places are adjacent.
  */
 static void write_all(struct conn *c, uint32_t *tags, uint32_t length)
 {
@@ -25,7 +22,7 @@ static void write_all(struct conn *c, uint32_t *tags, uint32_t length)
 	frame_send(c, &f);
 }
 
-/* Count the replies of a frame that have success or @other, and take back their tags. */
+/* Count the replies with success and with status @other, and set the bits of their tags. */
 static void count_replies(const uint8_t *frame, uint32_t len, uint32_t *tags, uint32_t *ok,
 			  uint16_t other, uint32_t *others)
 {
@@ -44,7 +41,7 @@ static void count_replies(const uint8_t *frame, uint32_t len, uint32_t *tags, ui
 	}
 }
 
-/* Take a frame of replies: their tags, and how many had each of two statuses. */
+/* Receive a frame of replies; count success and NOMEM, and set the bits of their tags. */
 static void take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t *nomem)
 {
 	const uint8_t *frame;
@@ -56,8 +53,8 @@ static void take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t 
 }
 
 /*
- * The same extents for all WRITEs at a time, and rewritten meanwhile, where the target has
- * to copy the data: it copies no more than the pool has.
+ * All WRITEs use the same extents, which the client overwrites while they are executed. This export
+ * makes the target copy the data; the copies must not exceed the size of the pool.
  */
 static void copies_bounded(void)
 {
@@ -84,7 +81,7 @@ static void copies_bounded(void)
 	note("%u written, %u refused, rewritten %u times", ok, nomem, round);
 	if (ok + nomem != 16 || ok < 2 || nomem < 8)
 		amiss("of 16 requests %u were done, %u were answered with NOMEM", ok, nomem);
-	/* What was refused can be asked for again. */
+	/* the client may retry the requests that got NOMEM */
 	tags = 0x30;
 	write_all(&c, &tags, 32 * RNBD_UNIT_SIZE);
 	while (tags != 0x30 && !c.gone && now_ms() < end)
@@ -96,8 +93,8 @@ static void copies_bounded(void)
 }
 
 /*
- * As many WRITEs as there are tags, always, until the target ends it for that reason; and
- * then once more.
+ * Keep WRITEs with all tags in flight until the target ends the session for the reason @why. Then
+ * send more WRITEs, which must have no effect, and an RDMA WRITE, which must fail.
  */
 void hammer(struct conn *c, const char *why)
 {
@@ -125,7 +122,7 @@ void hammer(struct conn *c, const char *why)
 		amiss("RDMA after the end: %d", status);
 }
 
-/* Is this the end of the attachment, because the export is not for us any more? */
+/* Expect CLOSED with status REMOVED: the host may no longer use the export. */
 static void check_closed(const struct ctl *entry)
 {
 	struct rnbd_ctl_handle h;
@@ -141,8 +138,8 @@ static void check_closed(const struct ctl *entry)
 }
 
 /*
- * As many WRITEs as there are tags, always, until the target closes the attachment; what is
- * sent after that is not executed, and the session goes on.
+ * Keep WRITEs with all tags in flight until the target closes the attachment. Later WRITEs must not
+ * be executed, and the session must continue.
  */
 static void hammer_closed(struct conn *c)
 {
@@ -154,7 +151,7 @@ static void hammer_closed(struct conn *c)
 	while (!c->gone && now_ms() < end && !(rounds == 4 && tags == 0xffff)) {
 		const uint8_t *frame;
 
-		/* After the end each round begins when all before it was answered. */
+		/* after the close, a round starts when all earlier requests are answered */
 		if (closed ? rounds < 4 && tags == 0xffff : tags) {
 			rounds += closed;
 			before = ok;
@@ -183,7 +180,7 @@ static void hammer_closed(struct conn *c)
 		amiss("%u requests were done", ok);
 }
 
-/* Somebody else forbids it. */
+/* The test script removes the host's access to the export during the session. */
 static void forbidden(void)
 {
 	struct conn c = { };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A connection: events of the connection manager, a queue pair with a ring of
- * receive slots, sends, RDMA operations.
+ * A connection: events of the connection manager, a queue pair with a ring of receive slots, sends,
+ * and RDMA operations.
  *
- * Operation: nothing blocks. conn_step() takes what events and completions there are;
- * whoever waits calls it until a state or a deadline is reached.
- * Ownership: a connection has one block of memory: receive slots, send slots, and room
- * for RDMA, registered for local access only.
+ * Operation: conn_step() processes pending events and completions without blocking. A function that
+ * waits calls it repeatedly until a state or a deadline is reached.
+ * Ownership: a connection has one block of memory: receive slots, send slots, and data for RDMA. A
+ * client registers it for local access only.
  * Concurrency: one thread.
- * Errors: what a hostile peer may run into is a state of the connection; what no case
- * provokes ends the program.
+ * Errors: an error that a hostile peer can cause is a state of the connection; any other error ends
+ * the program.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,17 +23,17 @@
 #define WR_SEND		0x20000ull	/* + slot */
 #define WR_RDMA		0x30000ull
 
-/* Who makes many connections does with less. */
+/* Bytes for RDMA per connection; users of many connections reduce it. */
 uint32_t conn_data_bytes = DATA_BYTES;
 
-/* Connection 0 of an epoch. */
+/* Set the epoch, for connection 0. */
 void request_epoch(struct request *req, uint32_t epoch)
 {
 	req->cm.epoch = htole32(epoch);
 	req->cm.attempt = htole32(epoch);
 }
 
-/* A further connection of the epoch, which is the attempt that comes @attempts after it. */
+/* Set the number of a further connection; its attempt number is epoch + @attempts. */
 void request_conn(struct request *req, uint32_t conn, uint32_t attempts)
 {
 	req->cm.conn = htole16(conn);
@@ -73,7 +73,7 @@ static void post_receive(struct conn *c, uint32_t slot)
 		die("post_recv: %s", strerror(errno));
 }
 
-/* Memory and queue pair; @c has its geometry and an id with a device. */
+/* Allocate memory and a queue pair; @c must have its geometry and an id with a device. */
 bool conn_queue_pair(struct conn *c, bool no_slots)
 {
 	struct ibv_qp_init_attr attr = {
@@ -95,7 +95,7 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	c->mem = aligned_alloc(4096, (bytes + 4095) & ~4095ull);
 	if (!c->mem)
 		die("no memory");
-	/* not zeroed: what was not read would look like zeros that were */
+	/* not zeros: a test that expects zeros must not pass without reading them */
 	if (conn_data_bytes == DATA_BYTES)
 		memset(c->mem, 0x5a, bytes);
 	c->data = c->mem + bytes - conn_data_bytes;
@@ -107,7 +107,7 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
 	if (rdma_create_qp(c->id, NULL, &attr)) {
-		/* Whoever asked may have changed its mind. */
+		/* the client may have cancelled its request */
 		if (c->serves && errno == EINVAL)
 			return false;
 		die("create_qp: %s", strerror(errno));
@@ -120,7 +120,7 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	return true;
 }
 
-/* Private data of an answer are padded with zeros on their way. */
+/* Process the reply to a connection request; its private data is padded with zeros. */
 static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -149,7 +149,7 @@ static void take_refusal(struct conn *c, const struct rdma_cm_event *event)
 
 	c->refused = true;
 	c->status = NEVER;
-	/* 28: the peer's consumer refuses */
+	/* 28: rejected by the peer's consumer */
 	if (event->event != RDMA_CM_EVENT_REJECTED || event->status != 28 ||
 	    conn->private_data_len < sizeof(rej))
 		return;
@@ -174,7 +174,7 @@ static void take_event(struct conn *c, const struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		if (c->peer_slots)
-			c->established = true;	/* as a target */
+			c->established = true;	/* we are the target */
 		else
 			take_answer(c, event);
 		break;
@@ -215,7 +215,6 @@ void conn_step(struct conn *c)
 
 	while (c->cq && ibv_poll_cq(c->cq, 1, &wc) > 0)
 		take_completion(c, &wc);
-	/* A target's connections share the channel of the listener. */
 	while (c->channel && !rdma_get_cm_event(c->channel, &event)) {
 		take_event(c, event);
 		rdma_ack_cm_event(event);
@@ -236,7 +235,7 @@ static bool resolved(struct conn *c)
 	return true;
 }
 
-/* Ask for a connection; the answer comes later. */
+/* Start to connect; the reply arrives later. */
 bool conn_begin(struct conn *c, const struct request *req)
 {
 	struct sockaddr_in dst = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -252,7 +251,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 
 	memset(c, 0, sizeof(*c));
 	c->req = *req;
-	/* What is absurd is announced only. */
+	/* an invalid geometry is announced, but not used */
 	c->slots = slots >= RNBD_RING_SLOTS_MIN && slots <= RNBD_RING_SLOTS_MAX ? slots : 16;
 	c->slot_size = size >= RNBD_SLOT_SIZE_MIN && size <= RNBD_SLOT_SIZE_MAX ? size : 4096;
 	if (c->slots * c->slot_size > 8 << 20)
@@ -269,7 +268,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&dst, 2000) || !resolved(c) ||
 	    rdma_resolve_route(c->id, 2000) || !resolved(c))
 		die("resolve: %s", strerror(errno));
-	/* Lost answers show soon; the default is 4 s, twice. */
+	/* detect lost messages early; the default is 4 s, twice */
 	rdma_set_option(c->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
 			sizeof(timeout));
 	conn_queue_pair(c, req->no_slots);
@@ -277,8 +276,8 @@ bool conn_begin(struct conn *c, const struct request *req)
 }
 
 /*
- * Accept what was asked for, with these private data. Returns false if whoever asked has
- * changed its mind.
+ * Accept a connection request with the private data @answer. Return false if the client has
+ * cancelled the request.
  */
 bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req *req,
 		 const void *answer, uint8_t len)
@@ -292,7 +291,7 @@ bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req
 
 	c->slots = le16toh(req->ring_slots);
 	c->slot_size = le32toh(req->slot_size);
-	/* All that we have is posted, and the answer says so. */
+	/* the reply announces all slots, and all of them are posted */
 	c->granted = c->slots;
 	c->peer_slots = RNBD_RING_SLOTS_MIN;
 	c->credits = c->peer_slots;
@@ -315,7 +314,7 @@ bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req
 	return false;
 }
 
-/* Returns 0, the status with which it was refused, or NEVER without one. */
+/* Connect. Return 0, the status of a refusal, or NEVER if there is none. */
 int conn_open(struct conn *c, const struct request *req)
 {
 	uint64_t end = deadline(8000);
@@ -329,7 +328,7 @@ int conn_open(struct conn *c, const struct request *req)
 	return c->established ? 0 : c->refused ? c->status : NEVER;
 }
 
-/* Give everything back; without a word to the peer. */
+/* Free the connection without a disconnect message to the peer. */
 void conn_drop(struct conn *c)
 {
 	if (!c->id)
@@ -359,7 +358,7 @@ static bool post_send(struct conn *c, struct ibv_send_wr *wr)
 	uint64_t end = deadline(5000);
 	struct ibv_send_wr *bad;
 
-	/* Slots are used in turn. */
+	/* send slots are reused round-robin, so the next one may still be busy */
 	while (c->sends_busy >= SENDS - 1 && now_ms() < end) {
 		conn_step(c);
 		nap();
@@ -371,7 +370,7 @@ static bool post_send(struct conn *c, struct ibv_send_wr *wr)
 	return true;
 }
 
-/* Send bytes as they are. */
+/* Send bytes unchanged. */
 bool conn_post(struct conn *c, const void *bytes, uint32_t len, enum ibv_wr_opcode opcode,
 	       uint32_t imm_or_key)
 {
@@ -395,7 +394,7 @@ bool conn_post(struct conn *c, const void *bytes, uint32_t len, enum ibv_wr_opco
 	return post_send(c, &wr);
 }
 
-/* RDMA between @at of our data and the peer's memory. */
+/* Start an RDMA operation between our data at offset @at and the peer's memory. */
 bool conn_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t len,
 	       uint64_t remote, uint32_t rkey)
 {
@@ -418,7 +417,7 @@ bool conn_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t 
 	return post_send(c, &wr);
 }
 
-/* Returns the status of the last RDMA operation, 0 is success, or NEVER. */
+/* Wait for the RDMA operation. Return its status (0: success), or NEVER. */
 int conn_rdma_wait(struct conn *c, uint32_t ms)
 {
 	uint64_t end = deadline(ms);
@@ -443,7 +442,7 @@ bool conn_wait_gone(struct conn *c, uint32_t ms)
 	return c->gone;
 }
 
-/* Post the oldest slot with a frame again. */
+/* Post the oldest slot that holds a frame again. */
 static void give_back(struct conn *c)
 {
 	uint32_t slot = c->taken[c->head++ % ARRAY_SIZE(c->taken)].slot;
@@ -464,9 +463,9 @@ static void give_back(struct conn *c)
 }
 
 /*
- * The next frame of this type, or of any but CREDIT if @type is 0, checked; it is there
- * until the next call. NULL if it does not come, or the connection goes. Another one
- * than was asked for is wrong.
+ * Receive and check the next frame of @type, or of any type except CREDIT if @type is 0. The frame
+ * is valid until the next call. Return NULL if no frame arrives, the connection ends, or the frame
+ * is invalid or of another type, which fails the case.
  */
 const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_t ms)
 {
@@ -503,7 +502,7 @@ const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_
 	}
 }
 
-/* A sign of life if one is due. */
+/* Send a keep-alive if one is due. */
 void conn_alive(struct conn *c, uint32_t interval_ms)
 {
 	if (c->established && !c->gone && c->credits > 2 &&

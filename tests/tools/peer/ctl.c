@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries: made as the document says, and checked as it says; and the attachments
- * of a lawful client.
+ * Control entries, built and checked according to Documentation/protocol.rst, and the attachments
+ * of a well-behaved client.
  *
- * Operation: ctl_add() puts an entry into a frame that frame_begin() has begun, and counts
- * it there. What the other side sends is checked with its frame, and handed out by
- * ctl_receive(), entry by entry.
- * Ownership: a connection keeps the frame whose entries are handed out.
+ * Operation: ctl_add() appends an entry to a frame that frame_begin() has started, and counts it. A
+ * received entry is checked with its frame; ctl_receive() returns the entries one by one.
+ * Ownership: a connection keeps the frame whose entries are returned.
  * Concurrency: one thread.
- * Errors: an entry of the other side that breaks a rule fails the case.
+ * Errors: an invalid entry of the peer fails the case.
  */
 #include <string.h>
 
 #include "peer.h"
 
-/* Add an entry; its body is zero. Known types are marked as mandatory. */
+/* Append an entry with a body of zeros; its type is marked as mandatory. */
 void *ctl_add(struct frame *f, uint16_t type, uint32_t id, uint32_t bytes)
 {
 	struct rnbd_ctl head = {
@@ -31,7 +30,7 @@ void *ctl_add(struct frame *f, uint16_t type, uint32_t id, uint32_t bytes)
 	return frame_add(f, bytes);
 }
 
-/* The entry at @at of a frame, which is advanced. False if it does not fit there. */
+/* Parse the entry at @at and advance @at. Return false if it does not fit in the frame. */
 static bool next_entry(const uint8_t *frame, uint32_t len, uint32_t *at, struct ctl *entry)
 {
 	struct rnbd_ctl head;
@@ -76,7 +75,7 @@ static bool check_attach(const struct ctl *entry)
 	return handle_possible(a.index, a.generation);
 }
 
-/* Properties of an export that fit together. */
+/* Check that the properties of an export are consistent. */
 static bool check_properties(const struct rnbd_ctl_attach_reply *r)
 {
 	uint32_t block = le32toh(r->logical_block), flags = le32toh(r->flags);
@@ -182,7 +181,7 @@ static bool check_want(const struct ctl *entry)
 	return !memcmp(w.reserved, "\0\0\0", 4) || amiss("a WANT with reserved bytes");
 }
 
-/* Only RECLAIM has a deadline, and none of the target's answers a request. */
+/* Only RECLAIM has a deadline; no entry of the target about a segment answers a request. */
 static bool check_lease(const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -235,7 +234,7 @@ static bool check_slots(const struct ctl *entry)
 #define OF_CLIENT	1
 #define OF_TARGET	2
 
-/* Nobody sends what this program does not know. */
+/* Check an entry of the peer; a type that this program does not know is an error. */
 static bool check_entry(const struct conn *c, const struct ctl *entry)
 {
 	static const struct {
@@ -300,7 +299,7 @@ static bool check_entry(const struct conn *c, const struct ctl *entry)
 	return known[entry->type].check(entry);
 }
 
-/* Is this CONTROL frame, of which the head was checked, one that the other side may send? */
+/* Check the entries of a CONTROL frame whose header was checked. */
 bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_t nr)
 {
 	uint32_t at = HDR_BYTES;
@@ -315,7 +314,7 @@ bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_
 	return at == len || amiss("%u bytes after the last control entry", len - at);
 }
 
-/* Take the entries of this frame, in place of what is left of another one. */
+/* Make this frame the one whose entries are returned; entries left from another one are lost. */
 void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len)
 {
 	memcpy(c->ctl.b, frame, len);
@@ -323,13 +322,13 @@ void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len)
 	c->ctl.at = HDR_BYTES;
 }
 
-/* The next entry of that frame, if there is one. */
+/* Return the next entry of that frame, if there is one. */
 bool ctl_left(struct conn *c, struct ctl *entry)
 {
 	return c->ctl.at < c->ctl.len && next_entry(c->ctl.b, c->ctl.len, &c->ctl.at, entry);
 }
 
-/* The next entry, which is there until another frame is taken. */
+/* Return the next entry; it is valid until another frame is taken. */
 bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms)
 {
 	const uint8_t *frame;
@@ -344,7 +343,7 @@ bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms)
 	return ctl_left(c, entry);
 }
 
-/* The next entry, which has to be of this type. */
+/* Return the next entry, which must be of @type. */
 bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms)
 {
 	return ctl_receive(c, entry, ms) &&
@@ -352,11 +351,11 @@ bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms)
 		amiss("an entry of type %u, wanted %u", entry->type, type));
 }
 
-/* Is this the answer to request @id, and about this handle? */
+/* Check that an entry is the reply to request @id, and is about this handle. */
 static bool is_answer(const struct ctl *entry, uint16_t type, uint32_t id, uint16_t index,
 		      uint32_t generation)
 {
-	struct rnbd_ctl_handle h;	/* of ATTACH_REPLY, too, the beginning */
+	struct rnbd_ctl_handle h;	/* also the beginning of ATTACH_REPLY */
 
 	if (entry->type != type || entry->id != id)
 		return amiss("an entry of type %u with id %u, wanted %u and %u", entry->type,
@@ -384,7 +383,7 @@ void attach_add(struct frame *f, const struct rnbd_ctl_attach *a, uint32_t id)
 	memcpy(ctl_add(f, RNBD_CTL_ATTACH, id, sizeof(*a)), a, sizeof(*a));
 }
 
-/* Wait for the answer to @a. Returns its status, or NEVER; c->grant.a is the answer. */
+/* Wait for the reply to @a, and store it in c->grant.a. Return its status, or NEVER. */
 int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id)
 {
 	struct rnbd_ctl_attach_reply *r = &c->grant.a;
@@ -406,7 +405,7 @@ int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id)
 	return le16toh(r->status);
 }
 
-/* Ask for an attachment as is lawful. Returns the status of the answer, or NEVER. */
+/* Attach as a well-behaved client does. Return the status of the reply, or NEVER. */
 int attach_handle(struct conn *c, uint16_t index, uint32_t generation, const char *export)
 {
 	struct rnbd_ctl_attach a = attach_entry(index, generation, export);
@@ -420,7 +419,7 @@ int attach_handle(struct conn *c, uint16_t index, uint32_t generation, const cha
 	return await_attach(c, &a, id);
 }
 
-/* With the handle that all requests name. True if granted; c->grant.status tells why not. */
+/* Attach with the default handle. Return true if granted; else c->grant.status is the reason. */
 bool attach(struct conn *c, const char *export)
 {
 	int status = attach_handle(c, HANDLE_INDEX, HANDLE_GENERATION, export);
@@ -439,7 +438,7 @@ void detach_add(struct frame *f, uint16_t index, uint32_t generation, uint32_t i
 	memcpy(ctl_add(f, RNBD_CTL_DETACH, id, sizeof(h)), &h, sizeof(h));
 }
 
-/* Wait for the answer to a DETACH. Returns its status, or NEVER. */
+/* Wait for the reply to a DETACH. Return its status, or NEVER. */
 int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t id)
 {
 	struct rnbd_ctl_handle h;
@@ -452,7 +451,7 @@ int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t
 	return le16toh(h.status);
 }
 
-/* End an attachment as is lawful. Returns the status of the answer, or NEVER. */
+/* Detach as a well-behaved client does. Return the status of the reply, or NEVER. */
 int detach_handle(struct conn *c, uint16_t index, uint32_t generation)
 {
 	uint32_t id = ++c->ctl_id;
@@ -465,7 +464,7 @@ int detach_handle(struct conn *c, uint16_t index, uint32_t generation)
 	return await_detached(c, index, generation, id);
 }
 
-/* Ask to join a session, up to the challenge. */
+/* Send a JOIN, and take the challenge. */
 bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join_text *text)
 {
 	static const uint8_t zero[RNBD_NONCE_SIZE];
@@ -486,7 +485,7 @@ bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join
 	return true;
 }
 
-/* Prove the key of the session; what is sent is left in @proof. */
+/* Send a proof of the session's key; store it in @proof. */
 bool join_send_proof(struct conn *c, const uint8_t *key, struct rnbd_join_text *text,
 		     struct rnbd_ctl_proof *proof)
 {
@@ -501,7 +500,7 @@ bool join_send_proof(struct conn *c, const uint8_t *key, struct rnbd_join_text *
 	return frame_send(c, &f);
 }
 
-/* Wait for the answer to the proof. Returns its status, or NEVER. */
+/* Wait for the reply to the proof. Return its status, or NEVER. */
 int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text)
 {
 	struct rnbd_ctl_join_reply r;
@@ -521,7 +520,7 @@ int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text)
 	return 0;
 }
 
-/* Join a session as is lawful. Returns the status of the answer, or NEVER. */
+/* Join a session as a well-behaved client does. Return the status of the reply, or NEVER. */
 int join(struct conn *c, const struct request *req, const uint8_t *key)
 {
 	struct rnbd_join_text text;

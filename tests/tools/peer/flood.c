@@ -2,13 +2,14 @@
 /*
  * Connections to a target that never log in.
  *
- * Operation: as many as wanted are kept open, from the addresses that are given, by
- * turns. One that is refused or ended is made again a second later. If frames are wanted,
- * the first that stands sends so many CREDIT frames, faster than any lawful client
- * would. After that, after the time, or on SIGTERM, a line tells what has happened.
- * Ownership: a struct flooder lives as long as the program; its id is made anew.
- * Concurrency: one thread, and one channel of events, so that a flood costs little here.
- * Errors: what the network refuses is counted, what this machine cannot do ends it.
+ * Operation: the requested number of connections is kept open, from the given source addresses in
+ * turn. A connection that is refused or ended is reopened a second later. If frames are requested,
+ * the first accepted connection sends that number of CREDIT frames, faster than a well-behaved
+ * client, and the program ends. It also ends after the given time or on SIGTERM. At the end it
+ * prints a line of counts.
+ * Ownership: the structs flooder exist until the program ends; their ids are recreated.
+ * Concurrency: one thread and one event channel, so that a flood costs little on this machine.
+ * Errors: network errors are counted; errors of this machine end the program.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,13 +25,13 @@
 #define SLOT_SIZE	8192
 #define FRAME_RECVS	64
 #define AGAIN_MS	1000
-#define SEND_MS		5000	/* a receiver that is not ready takes its time */
+#define SEND_MS		5000	/* time limit of a SEND, including RNR retries */
 
 /**
  * struct flooder - one connection
- * @id: NULL while there is none
- * @stands: the target has accepted it
- * @again: when it may be made again
+ * @id: NULL while there is no connection
+ * @stands: True after the target has accepted it
+ * @again: Time in ms from which it may be reopened
  */
 struct flooder {
 	struct rdma_cm_id *id;
@@ -84,7 +85,7 @@ static void start(struct flooder *c)
 	}
 }
 
-/* All connections have the same protection domain, completions and memory. */
+/* Allocate the protection domain, completion queue and memory that all connections share. */
 static void make_shared(struct ibv_context *verbs)
 {
 	if (pd)
@@ -135,7 +136,7 @@ static bool ask(struct flooder *c)
 	return make_queue_pair(c) && !rdma_connect(c->id, &param);
 }
 
-/* Returns whether it left. */
+/* Send a CREDIT frame. Return true if its SEND has completed with success. */
 static bool send_frame(struct flooder *c, uint32_t seq)
 {
 	struct rnbd_frame_hdr hdr = {
@@ -153,7 +154,7 @@ static bool send_frame(struct flooder *c, uint32_t seq)
 
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		return false;
-	/* soft-RoCE does not flush what comes while a queue pair fails. */
+	/* soft-RoCE does not flush requests posted while a queue pair fails: use a time limit */
 	while (now_ms() < end) {
 		nr = ibv_poll_cq(cq, 1, &wc);
 		if (nr < 0)
@@ -186,7 +187,7 @@ static void note_refusal(const struct rdma_conn_param *conn)
 	count.busy += le32toh(rej.magic) == RNBD_MAGIC && le16toh(rej.status) == RNBD_ST_BUSY;
 }
 
-/* Returns whether the connection goes on. */
+/* Process an event. Return true if the connection continues. */
 static bool handle(struct flooder *c, const struct rdma_cm_event *event)
 {
 	switch (event->event) {

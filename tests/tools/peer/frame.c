@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames: made as the document says, and checked as it says.
+ * Frames, built and checked according to Documentation/protocol.rst.
  *
- * Operation: frame_begin(), frame_add(), then frame_seal() puts in what depends on the
- * connection. What is to be wrong is patched after that.
- * Ownership: a frame is a copy; what is received lives until the next call.
+ * Operation: frame_begin() and frame_add() build a frame, and frame_seal() adds the fields that
+ * depend on the connection. Patches are applied after that.
+ * Ownership: a frame is a copy; received data is valid until the next call.
  * Concurrency: one thread.
- * Errors: a frame of the other side that breaks a rule fails the case.
+ * Errors: an invalid frame of the peer fails the case.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ void *frame_add(struct frame *f, uint32_t bytes)
 	return f->b + f->len - bytes;
 }
 
-/* From here on it is the next frame of the connection. */
+/* Set the credits, sequence number and attempt; the frame must be the next one that is sent. */
 void frame_seal(struct conn *c, struct frame *f)
 {
 	struct rnbd_frame_hdr hdr;
@@ -70,7 +70,7 @@ void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative
 		bytes[p->at + i] = p->size > 8 ? (uint8_t)value : value >> (8 * i);
 }
 
-/* Bytes that the entries of a frame take, or NEVER if there cannot be so many. */
+/* Return the size of the entries of a frame, or NEVER if their number is invalid. */
 static int64_t entry_bytes(uint8_t type, uint32_t nr)
 {
 	switch (type) {
@@ -81,13 +81,13 @@ static int64_t entry_bytes(uint8_t type, uint32_t nr)
 	case RNBD_FRAME_CREDIT:
 		return nr ? NEVER : 0;
 	case RNBD_FRAME_CONTROL:
-		/* at least; their lengths are their own */
+		/* a minimum; each entry has its own length */
 		return nr ? nr * (int64_t)sizeof(struct rnbd_ctl) : NEVER;
 	}
 	return NEVER;
 }
 
-/* Is this what the other side may send next? */
+/* Check that the peer may send this frame next. */
 bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 {
 	struct rnbd_frame_hdr hdr;
@@ -119,7 +119,7 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 	return true;
 }
 
-/* Wishes that every target can grant: a pool of two segments, the last one short. */
+/* Fill in a login that every target can grant: a pool of two segments, the last one short. */
 void login_fill(struct rnbd_ctl_login *l)
 {
 	struct uuid boot = { "a boot of a peer" };
@@ -136,7 +136,7 @@ void login_fill(struct rnbd_ctl_login *l)
 	l->inline_write = htole32(1024);
 }
 
-/* Nothing above the wishes, and all parts fit together. */
+/* Check that a grant is consistent and does not exceed the requested values. */
 static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, uint32_t nr)
 {
 	uint32_t per_segment = le32toh(g->r.segment_units), left = le32toh(g->r.pool_units), i;
@@ -172,7 +172,7 @@ static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, u
 	return !left || amiss("%u units in no segment", left);
 }
 
-/* Take the segments that a grant announces, in their order. */
+/* Receive the segments that a grant announces, in their order. */
 static bool take_segments(struct conn *c, struct grant *g)
 {
 	uint32_t nr = le32toh(g->r.nr_segments), i;
@@ -190,7 +190,7 @@ static bool take_segments(struct conn *c, struct grant *g)
 	return true;
 }
 
-/* Take the answer to a login. True if it was granted. */
+/* Process the reply to a login. Return true if the login was granted. */
 bool login_granted(struct conn *c, const struct rnbd_ctl_login *l, const struct ctl *entry)
 {
 	const size_t rest = offsetof(struct rnbd_ctl_login_reply, keepalive_ms);
@@ -209,7 +209,7 @@ bool login_granted(struct conn *c, const struct rnbd_ctl_login *l, const struct 
 	return false;
 }
 
-/* Log in as is lawful. True if it was granted; c->grant.status tells why not. */
+/* Log in as a well-behaved client. Return true if granted; else c->grant.status is the reason. */
 bool login(struct conn *c, const struct rnbd_ctl_login *l, uint32_t ms)
 {
 	uint32_t id = ++c->ctl_id;
@@ -248,8 +248,8 @@ struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_
 }
 
 /*
- * Wait for the reply to a request that is alone. Returns its status, or NEVER. @data:
- * where inline data are, if there are any.
+ * Wait for the reply to a request that is alone in flight. Return its status, or NEVER. @data: the
+ * inline data, or NULL if there is none.
  */
 int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data)
 {
@@ -280,7 +280,7 @@ int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **d
 	return status;
 }
 
-/* One request without inline data, lawful as a frame. Returns its status, or NEVER. */
+/* Send one request without inline data in a valid frame. Return the status, or NEVER. */
 int simple_request(struct conn *c, struct rnbd_req_entry entry)
 {
 	bool data = entry.op == RNBD_OP_READ || entry.op == RNBD_OP_WRITE ||
@@ -294,7 +294,7 @@ int simple_request(struct conn *c, struct rnbd_req_entry entry)
 	return await_reply(c, le16toh(entry.tag), data ? le32toh(entry.length) : 0, NULL);
 }
 
-/* Where a unit of the pool lies. */
+/* Return the remote address and the rkey of a unit of the pool. */
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey)
 {
 	uint32_t per_segment = le32toh(c->grant.r.segment_units);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that run beside the peer.
+ * Programs that run concurrently with the peer.
  *
- * Operation: a command of the shell; what it says is kept, up to its first line end.
- * Ownership: whoever starts one asks until it is done.
+ * Operation: a job is a shell command; the first line of its output is kept.
+ * Ownership: the function that starts a job calls job_done() until it returns true.
  * Concurrency: one thread.
- * Errors: what cannot be started ends the peer.
+ * Errors: a failure to start a job ends the program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ void job_start(struct job *job, const char *command)
 	fcntl(job->fd, F_SETFL, O_NONBLOCK);
 }
 
-/* Is it at its end? */
+/* Return true if the job has ended. */
 bool job_done(struct job *job)
 {
 	ssize_t n;

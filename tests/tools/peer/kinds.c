@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kinds of frames and control entries that random traffic has had.
+ * Coverage of random traffic: kinds of frames and control entries.
  *
- * Operation: frame_seal() counts what is sent, before a mutation, and conn_receive() what
- * comes and is valid. A run that has never sent one of the kinds that its side can send, or
- * never received one that its traffic must provoke, has failed.
- * Ownership: none. Concurrency: one thread; after kinds_share() also processes that are forked.
- * Errors: kinds_complete() tells.
+ * Operation: frame_seal() counts sent frames, before a mutation; conn_receive() counts valid
+ * received frames. A run fails if it never sent a kind that its side can send, or never received a
+ * kind that its traffic must provoke.
+ * Ownership: none.
+ * Concurrency: one thread; after kinds_share(), also forked processes.
+ * Errors: kinds_complete() reports missing kinds.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,13 +15,15 @@
 
 #include "peer.h"
 
-#define CLIENT_SENDS	0x1	/* must be sent in a run as a client */
-#define CLIENT_GETS	0x2	/* must be received in one */
+#define CLIENT_SENDS	0x1	/* a run as a client must send it */
+#define CLIENT_GETS	0x2	/* a run as a client must receive it */
 #define TARGET_SENDS	0x4
 #define TARGET_GETS	0x8
-#define WITH_SECRET	0x10	/* by a target only if there is a secret */
+#define WITH_SECRET	0x10	/* a run as a target must send it only if it has a secret */
 
-/* The client of the kernel sends QUERY only if a request takes long, and is answered then. */
+/*
+ * The kernel's client sends QUERY only if a request takes long, so a target need not receive one.
+ */
 static const struct {
 	const char *name;
 	uint32_t must;
@@ -58,7 +61,7 @@ static const struct {
 	[RNBD_FRAME_CREDIT] = { "CREDIT", CLIENT_SENDS | TARGET_SENDS },
 };
 
-/* How many were received, and sent */
+/* Number of frames and entries: [0] received, [1] sent */
 struct seen {
 	uint32_t entries[2][ARRAY_SIZE(entries)];
 	uint32_t frames[2][ARRAY_SIZE(frames)];
@@ -66,7 +69,7 @@ struct seen {
 
 static struct seen own, *seen = &own;
 
-/* Count together with processes that will be forked. */
+/* Share the counters with processes that are forked later. */
 void kinds_share(void)
 {
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -79,7 +82,7 @@ static void count(uint32_t *counter)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Count a frame: one that is sent, or received. */
+/* Count a frame and its entries as sent or received. */
 void kinds_count(bool sent, const uint8_t *bytes, uint32_t len)
 {
 	struct rnbd_frame_hdr hdr;
@@ -124,7 +127,7 @@ static bool lacks(const char *name, uint32_t must, uint32_t sent, uint32_t recei
 	return sends || gets;
 }
 
-/* Has a run as a client, or as a target, had all kinds? @tell: say what it had. */
+/* Return true if the run (client or target) had all required kinds. @tell: print the counts. */
 bool kinds_complete(bool client, bool tell)
 {
 	uint32_t missing = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd-peer: options, and what all cases need.
+ * rnbd-peer: options, and functions that all cases need.
  *
- * Operation: each case prints one line, "ok NAME" or "FAILED NAME", and what was wrong
- * before it. --only GLOB selects cases. Exit status: 0 if all was as it has to be.
+ * Operation: each case prints a line "ok NAME" or "FAILED NAME", after a line for each error.
+ * --only GLOB selects cases. Exit status: 0 if all cases passed.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -40,7 +40,7 @@ uint64_t deadline(uint32_t ms)
 	return now_ms() + (uint64_t)ms * slow;
 }
 
-/* Between two looks at what came. */
+/* Sleep between two polls. */
 void nap(void)
 {
 	usleep(300);
@@ -58,7 +58,7 @@ void die(const char *fmt, ...)
 	exit(2);
 }
 
-/* The case is lost. */
+/* Print an error and fail the case; always return false. */
 bool amiss(const char *fmt, ...)
 {
 	va_list ap;
@@ -85,7 +85,7 @@ void note(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* As the tests' scripts give them. */
+/* Return the UUID that the test scripts use for host @nr. */
 struct uuid host_uuid(uint32_t nr)
 {
 	struct uuid u = { { [6] = 0x40, [8] = 0x80 } };
@@ -107,7 +107,7 @@ struct uuid random_uuid(void)
 	return u;
 }
 
-/* A case until-* waits for something that is done beside it: never just because all run. */
+/* A case until-* waits for an action of the script: run it only if --only selects it. */
 bool selected(const char *name)
 {
 	return !fnmatch(only, name, FNM_EXTMATCH) &&
@@ -119,7 +119,7 @@ bool amiss_so_far(void)
 	return case_wrong;
 }
 
-/* The end of a case. */
+/* Finish a case: check counters, print the result, and return it. */
 bool judge(const char *name, bool ok, uint64_t began)
 {
 	watch_settled();
@@ -130,7 +130,7 @@ bool judge(const char *name, bool ok, uint64_t began)
 	return ok;
 }
 
-/* The counter of this name, or the sum of all of the directory. */
+/* Return the counter @name in @dir, or the sum of all counters in @dir. */
 uint64_t counted(const char *dir, const char *name)
 {
 	unsigned long long value;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A peer in user space that breaks the rules of the protocol on purpose.
+ * A peer in user space that breaks rules of the protocol on purpose.
  *
- * It is written from Documentation/protocol.rst and <rnbd/wire.h> and shares no
- * other line with the modules: where the two disagree, one of them is wrong. What
- * its opposite sends is checked as strictly, and a frame that the document does not
- * allow fails the case.
+ * The peer implements Documentation/protocol.rst and <rnbd/wire.h>, and shares no other code with
+ * the modules, so a disagreement reveals an error in one of them. The peer also checks all frames
+ * that it receives: a frame that the document does not allow fails the case.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -23,30 +22,30 @@
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define NEVER			(-1)
 
-#define LOGIN_MS		20000	/* for the answer to a login, and to an ATTACH */
+#define LOGIN_MS		20000	/* time limit for the reply to a login or an ATTACH */
 
-/* The attachment that all requests name unless a case says otherwise */
+/* The handle of all requests unless a case says otherwise */
 #define HANDLE_INDEX		0
 #define HANDLE_GENERATION	1
 
-#define TARGET_UUID		3	/* first byte of that of our target; the others are zero */
+#define TARGET_UUID		3	/* first byte of our target's UUID, the others are 0 */
 
 #define HDR_BYTES		((uint32_t)sizeof(struct rnbd_frame_hdr))
 #define MAX_SEGMENTS		64
 #define DATA_BYTES		(3u << 20)	/* memory of a connection for RDMA */
-#define SENDS			64		/* frames and RDMA operations under way */
+#define SENDS			64		/* frames and RDMA operations in flight */
 
 struct uuid {
 	uint8_t b[16];
 };
 
-/* A frame in the making: lawful but for what is patched afterwards. */
+/* A frame to be sent: valid until a case patches it. */
 struct frame {
 	uint8_t b[RNBD_SLOT_SIZE_MAX + 64];
 	uint32_t len;
 };
 
-/* What a client was granted: as on the wire. @status is that of the latest answer. */
+/* Grants of a client, in wire format; @status: status of the latest reply */
 struct grant {
 	uint16_t status;
 	struct rnbd_ctl_login_reply r;
@@ -54,40 +53,41 @@ struct grant {
 	struct rnbd_ctl_attach_reply a;
 };
 
-/* An entry of a CONTROL frame, in the frame. */
+/* A received entry of a CONTROL frame; points into the frame */
 struct ctl {
 	uint16_t type;		/* without RNBD_CTL_MANDATORY */
 	uint32_t id;
-	uint32_t bytes;		/* of the body */
+	uint32_t bytes;		/* length of the body */
 	const uint8_t *body;
 };
 
-/* What a connection request says. */
+/* A connection request, and the way to connect. */
 struct request {
 	struct rnbd_cm_req cm;
-	uint8_t len;		/* of the private data */
+	uint8_t len;		/* bytes of private data */
 	bool no_slots;		/* receive slots are announced, not posted */
-	uint8_t rnr;		/* times that the target repeats a SEND without a slot */
+	uint8_t rnr;		/* times that the target repeats a SEND if no slot is posted */
 };
 
 /**
- * struct conn - a connection, of either side
- * @req: connection request of a client
- * @taken: receive slots that hold frames, in order
- * @serves: we are the target, and our data are open to RDMA
- * @mute: slots are not posted again and no credits returned
- * @liar: credits are returned for slots that are not posted again
- * @granted: receive slots that the other side may use, of @slots that are posted
- * @retire: frames for which no credit is returned, because the other side gave it up
- * @lax: a mutated frame was sent: what the other side says of slots may be odd
- * @slots_due: the other side has asked for slots and was not answered
- * @slots_depth: what the answer says of requests
- * @asked_slots: slots that we have asked for, until the answer; @asked_depth: requests
- * @status: of a refused connection: enum rnbd_status, or NEVER if it says none
- * @failed: first work completion of ours that was no success, nor flushed
- * @flushed: work completions that were flushed
- * @ctl_id: the latest id of a control request
- * @ctl: a CONTROL frame, and where the first entry is that was not taken
+ * struct conn - a connection of a client or a target
+ * @req: Connection request of a client
+ * @granted: Receive slots that the peer may use; all @slots are posted
+ * @retire: Number of frames that return no credit because the peer gave up their slots
+ * @slots_depth: Queue depth for our reply to a SLOTS entry
+ * @asked_slots: Slots that we have requested, 0 after the reply
+ * @asked_depth: Queue depth that we have requested
+ * @slots_due: We must still reply to a SLOTS entry
+ * @lax: A mutated frame was sent: accept odd SLOTS entries of the peer
+ * @taken: Receive slots that hold frames, in order
+ * @mute: Post no slots again and return no credits
+ * @liar: Return credits for slots that are not posted again
+ * @serves: We are the target, and our memory is open to RDMA
+ * @status: Status of a refused connection: enum rnbd_status, or NEVER if unknown
+ * @failed: First error of a work completion, except flushed ones
+ * @flushed: Number of flushed work completions
+ * @ctl_id: Latest id of a control request
+ * @ctl: A CONTROL frame, and the offset of the first entry not yet returned
  */
 struct conn {
 	struct request req;
@@ -101,7 +101,7 @@ struct conn {
 	uint32_t granted, retire, slots_depth, asked_slots, asked_depth;
 	bool slots_due, lax;
 	uint32_t attempt, send_seq, recv_seq;
-	int32_t credits;	/* below 0 if we send more frames than we may */
+	int32_t credits;	/* negative after more frames than allowed */
 	uint32_t owed;
 	struct {
 		uint32_t slot, len;
@@ -129,13 +129,13 @@ static inline bool power_of_2(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
-/* What a patch may be relative to. */
+/* Base of a patch, to which its value is added. */
 enum relative {
 	ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, INDEX, GENERATION, CTL_ID, SEQ_SENT,
 	NR_RELATIVE,
 };
 
-/* Bytes of a message to be overwritten, little-endian; more than 8 all the same. */
+/* Overwrite @size bytes at @at with a little-endian value; if @size > 8, each with its low byte. */
 struct patch {
 	uint16_t at;
 	uint8_t size, relative;
@@ -146,7 +146,7 @@ struct patch {
 	{ (base) + offsetof(type, field), sizeof(((type *)NULL)->field), rel, value }
 #define H(field, value)		PATCH(0, struct rnbd_frame_hdr, field, ABSOLUTE, value)
 
-/* Reasons, as the modules tell them */
+/* Reasons, as the modules print them */
 #define TYPE	"unexpected frame type"
 #define MAGIC	"the peer does not speak this protocol"
 #define VERSION	"unknown protocol version"
@@ -206,7 +206,7 @@ void counter_may_limit(const char *word, uint32_t most);
 void watch_session(void);
 void watch_settled(void);
 
-/* rng.c: a generator whose numbers depend on the seed alone */
+/* rng.c: pseudo-random numbers that depend only on the seed */
 struct rng {
 	uint64_t state;
 };
@@ -256,7 +256,7 @@ int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **d
 int simple_request(struct conn *c, struct rnbd_req_entry entry);
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey);
 
-/* kinds.c: frames and entries that random traffic has had */
+/* kinds.c: coverage of frames and entries in random traffic */
 void kinds_share(void);
 void kinds_count(bool sent, const uint8_t *bytes, uint32_t len);
 bool kinds_complete(bool client, bool tell);
@@ -309,7 +309,7 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
 void auth_join_mac(const uint8_t *key, struct rnbd_join_text *text, const char *label,
 		   uint8_t *mac);
 
-/* target_auth.c: the target's side of a proof, and what may be wrong with it */
+/* target_auth.c: the target's part of a proof; enum proof: ways to make its own proof wrong */
 enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
 
 void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l);
@@ -318,13 +318,13 @@ bool target_auth_take(const struct ctl *entry, bool must);
 void target_auth_prove(struct frame *f, enum proof proof);
 void target_auth_key(uint8_t *key);
 
-/* target_aside.c: attaches that take long, beside the cases */
+/* target_aside.c: attaches that take long, concurrent with the cases */
 void aside_begin(struct rdma_event_channel *channel);
 void aside_step(void);
 bool aside_request(struct rdma_cm_event *event);
 void aside_end(void (*serve)(void), uint32_t *done, uint32_t *failed);
 
-/* entries of the client and of the target */
+/* Entry points of the client and of the target */
 int client_cases(void);
 int client_random(uint64_t seed, uint64_t from, uint32_t seconds);
 int client_rogue(const char *way, uint32_t seconds);
@@ -332,13 +332,13 @@ int target_cases(void);
 int target_random(uint64_t seed, uint64_t from, uint32_t seconds);
 
 /**
- * struct flood - which connections are made that never log in
- * @connects: how many are there at a time
- * @seconds: how long
- * @host: whose id they have
- * @slots: receive slots that they announce
- * @frames: CREDIT frames that the first sends, then it ends; 0: none
- * @sources: addresses with commas between, or NULL
+ * struct flood - parameters of connections that never log in
+ * @connects: Number of concurrent connections
+ * @seconds: Duration in seconds
+ * @host: Number of the host whose id is used
+ * @slots: Receive slots to announce
+ * @frames: CREDIT frames that the first accepted connection sends before the end, 0: none
+ * @sources: Source addresses, separated by commas, or NULL
  */
 struct flood {
 	uint32_t connects, seconds, host, slots, frames;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Random numbers, and mutations of messages, that a seed repeats exactly. */
+/* Pseudo-random numbers and mutations of messages: the same seed repeats them exactly. */
 #include <string.h>
 
 #include "peer.h"
 
-/* Numbers of one session depend on the seed and on which one it is. */
+/* Seed the generator for session @nr of a run. */
 void rng_seed(struct rng *rng, uint64_t seed, uint64_t nr)
 {
 	rng->state = seed * 0x9e3779b97f4a7c15ull + nr * 0xd1b54a32d192ed03ull + 1;
@@ -27,7 +27,7 @@ uint32_t rng_below(struct rng *rng, uint32_t limit)
 	return (uint64_t)rng_next(rng) * limit >> 32;
 }
 
-/* One to three changes: bits, bytes, words with values that hurt, the length. */
+/* Make one to three changes: bits, bytes, words with extreme values, the length. */
 void rng_mutate(struct rng *rng, uint8_t *bytes, uint32_t *len, uint32_t room)
 {
 	static const uint64_t nasty[] = {

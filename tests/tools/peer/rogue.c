@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rogue: a client that is let in and gives its target as much work as it can.
+ * A rogue: an admitted client that causes its target as much work as it can.
  *
- * Operation: --rogue logins logs in, breaks a rule, and comes again at once, for as many
- * seconds as it is told. --rogue requests keeps one session and as many requests under way
- * as it has tags, which are refused: WRITEs to an export that is read-only. Neither waits
- * when it is told that the target is busy. --rogue detaches keeps many sessions, and in each
- * of them as many DETACHs open as it may have, of handles that it never had. --rogue attaches
- * keeps a few sessions that attach and detach the exports rogue0 to rogue7 for ever: as soon as
- * one is answered, the next request is sent, however long the target wants it to wait. In the
- * end a line says how far it came.
+ * Operation: --rogue logins logs in, breaks a rule and reconnects at once, for the given time.
+ * --rogue requests keeps one session and a request in flight for each of its tags: WRITEs to a
+ * read-only export, which the target refuses. Neither of these waits if the target is busy. --rogue
+ * detaches keeps many sessions, each with the maximum number of open DETACHs of handles that never
+ * existed. --rogue attaches keeps a few sessions that attach and detach the exports rogue0 to
+ * rogue7 continuously; each reply is followed by the next request at once, even if the target asks
+ * for a delay. At the end a line of counts is printed.
  * Ownership, Concurrency: one thread.
- * Errors: what the target refuses is counted, what it should not do is said.
+ * Errors: refusals by the target are counted; its errors are printed.
  */
 #include <string.h>
 
 #include "client.h"
 
-#define POOL_MB		64	/* what clients ask for by default */
-#define TAGS		14	/* frames under way, and no more than slots */
-#define SESSIONS	32	/* of the rogue that detaches */
-#define ATTACHERS	4	/* sessions of the rogue that attaches */
-#define EXPORTS		2	/* that each of them attaches */
+#define POOL_MB		64	/* default pool size of clients, in MiB */
+#define TAGS		14	/* requests in flight, at most the number of slots */
+#define SESSIONS	32	/* sessions of the detaching rogue */
+#define ATTACHERS	4	/* sessions of the attaching rogue */
+#define EXPORTS		2	/* exports that each of them attaches */
 
 static struct {
 	uint32_t asked, busy, refused, logins, requests, attaches, limited, detaches;
@@ -39,7 +38,7 @@ static bool come_in(struct conn *c, const char *export)
 	did.asked++;
 	status = conn_open(c, &req);
 	if (!status && login(c, &l, LOGIN_MS)) {
-		/* The rations are of logins, whatever is attached then. */
+		/* the target limits the rate of logins, whether or not the attach succeeds */
 		did.logins++;
 		if (attach(c, export) && slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth)))
 			return true;
@@ -85,7 +84,7 @@ static bool ask(struct conn *c, uint16_t tag)
 	return frame_send(c, &f);
 }
 
-/* Each reply of a frame gives a tag back, and the tag goes out again at once. */
+/* Send a new request for the tag of each reply. */
 static void requests(uint64_t end)
 {
 	struct rnbd_frame_hdr hdr;
@@ -118,7 +117,7 @@ static void requests(uint64_t end)
 	conn_close(&c);
 }
 
-/* A session without an attachment. */
+/* Log in without an attachment. */
 static bool log_in(struct conn *c)
 {
 	struct rnbd_ctl_login l;
@@ -138,7 +137,7 @@ static bool log_in(struct conn *c)
 	return false;
 }
 
-/* Answered DETACHs are sent again, as soon as half of them are. */
+/* Send new DETACHs as soon as half of the former ones are answered. */
 static bool detach_nothing(struct conn *c, uint32_t *open)
 {
 	struct ctl entry;
@@ -175,17 +174,17 @@ static void detaches(uint64_t end)
 		conn_close(&c[i]);
 }
 
-/* A handle of the rogue that attaches, and the request that was not answered */
+/* A handle of the attaching rogue, and its unanswered request */
 struct turn {
 	uint32_t generation;
-	uint16_t waits;		/* type of the request, or 0 */
+	uint16_t waits;		/* type of the unanswered request, or 0 */
 	bool attached;
 };
 
-/* Take an answer. False if it is none. */
+/* Process a reply. Return false if the entry is no expected reply. */
 static bool take_turn(struct turn *turns, const struct ctl *entry)
 {
-	struct rnbd_ctl_handle h;	/* of ATTACH_REPLY, too, the beginning */
+	struct rnbd_ctl_handle h;	/* also the beginning of ATTACH_REPLY */
 	struct turn *turn;
 
 	memcpy(&h, entry->body, sizeof(h));
@@ -209,7 +208,7 @@ static bool take_turn(struct turn *turns, const struct ctl *entry)
 	return true;
 }
 
-/* Take the answers of a session, and send the next request for each handle that has one. */
+/* Process the replies of a session; send the next request for each handle without one. */
 static bool take_turns(struct conn *c, struct turn *turns, uint32_t first)
 {
 	struct ctl entry;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Receive slots that come and go: requests for them, and answers.
+ * Elastic receive slots: requests for them, and replies.
  *
- * Operation: conn_receive() hands each frame to slots_take(), which answers a request of the
- * other side; no case sees it. All of our slots are posted from the begin, whatever the
- * other side may use. slots_ask() asks for more slots and requests of a target.
- * Ownership: none. Concurrency: one thread.
- * Errors: an answer that does not match fails the case.
+ * Operation: conn_receive() passes each frame to slots_take(), which answers a request of the peer,
+ * so the cases do not see it. All of our slots are posted from the start, even those that the peer
+ * may not use. slots_ask() requests slots and queue depth from a target.
+ * Ownership: none.
+ * Concurrency: one thread.
+ * Errors: an unexpected reply fails the case.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ static void send_slots(struct conn *c, uint16_t type, uint32_t slots, uint32_t d
 	frame_send(c, &f);
 }
 
-/* Send the answer that is due, if it is and can be. */
+/* Send the reply to a SLOTS entry if it is due and there is a credit. */
 void slots_answer(struct conn *c)
 {
 	if (!c->slots_due || c->retire || c->credits <= 0)
@@ -69,7 +70,7 @@ take:
 	c->asked_slots = 0;
 }
 
-/* Is this a frame about slots? Then it has been dealt with. */
+/* Process a frame about slots. Return false if it is another frame. */
 bool slots_take(struct conn *c, const uint8_t *frame, uint32_t len)
 {
 	struct rnbd_ctl head;
@@ -90,7 +91,7 @@ bool slots_take(struct conn *c, const uint8_t *frame, uint32_t len)
 	return true;
 }
 
-/* Ask a target for slots and requests; what is given up is spent. */
+/* Request slots and queue depth; use up the credits of slots that are given up. */
 void slots_begin(struct conn *c, uint32_t slots, uint32_t depth)
 {
 	uint32_t spend = slots < c->peer_slots ? c->peer_slots - slots : 1;
@@ -102,7 +103,7 @@ void slots_begin(struct conn *c, uint32_t slots, uint32_t depth)
 		frame_credit(c);
 }
 
-/* The same, and wait for the answer. What the target owes cannot be given up at once. */
+/* Request and wait for the reply. Credits held by the target cannot be given up yet. */
 static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
 {
 	uint64_t end = deadline(LOGIN_MS);
@@ -116,7 +117,7 @@ static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
 	return !c->asked_slots;
 }
 
-/* Ask until it is answered. True if all was given. */
+/* Repeat the request until it is granted in full. Return true on success. */
 bool slots_ask(struct conn *c, uint32_t slots, uint32_t depth)
 {
 	uint32_t had;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A hostile target: cases against the client of the kernel.
+ * A hostile target: cases against the kernel's client.
  *
- * Operation: it listens, and runs "rnbd attach" or "rnbd discover" itself. Cases are
- * lines of a table: a lawful message of a target, what is wrong with it, and when it is
- * sent. A case that strikes while the disk is being attached must make that fail, with
- * one line that has the reason; one that strikes later must make the client hang up and
- * say why, and the disk must be gone after "rnbd detach --force" then. What is lawful is
- * served from memory.
- * Ownership: a case has one connection; while it is over and the client comes again,
- * it is refused.
- * Concurrency: one thread; programs run beside it.
- * Errors: a case that does not end as it says is counted, and the next one begins.
+ * Operation: the target listens, and runs "rnbd attach" or "rnbd discover" itself. Cases are rows
+ * of a table: a valid message of a target, the changes that make it invalid, and the time of
+ * sending. A case strikes when it sends this message. If it strikes during the attach, the attach
+ * must fail with one line that contains the reason. If it strikes later, the client must disconnect
+ * and report the reason, and "rnbd detach --force" must then remove the disk. Until the strike, the
+ * target serves a disk in memory.
+ * Ownership: a case has one connection; a client that reconnects after its end is refused.
+ * Concurrency: one thread; other programs run concurrently.
+ * Errors: a case with another result is counted as failed, and the next case runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static void attach_again(const char *disk)
 		amiss("%s is not attached again", disk);
 }
 
-/* The segment that the client was asked for comes back, once. */
+/* Expect that the client returns the reclaimed segment, once. */
 static void must_return(void)
 {
 	uint64_t end = deadline(GONE_MS);
@@ -124,7 +123,7 @@ static void run_case(const struct target_case *tc)
 			run_live(tc, job.said);
 		}
 	}
-	/* What is told with "" may be one violation or none. */
+	/* why "": the client may count one violation or none */
 	if (!why || *why)
 		must_count(why, all, of_kind);
 	if (disks_left())

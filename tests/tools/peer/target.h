@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files of the hostile target share: the cases, the state of the one that runs, and
- * the steps of a case.
+ * Declarations that the files of the hostile target share: the cases, the state of the current
+ * case, and the steps of a case.
  */
 #ifndef PEER_TARGET_H
 #define PEER_TARGET_H
@@ -11,19 +11,19 @@
 #define DISK_BYTES	0x100000u
 #define POOL_UNITS	512u
 #define SEGMENT_UNITS	256u
-#define MAX_UNITS	768u	/* of a client that requests a floor */
+#define MAX_UNITS	768u	/* largest pool of a client that requests a floor, in units */
 #define MAX_SLOTS	4u
-#define OVERSIZED	INT32_MAX	/* more than a slot holds */
+#define OVERSIZED	INT32_MAX	/* for target_case.more: a frame larger than a slot */
 
-#define TARGET_FURTHER	2	/* connections besides the first one, in random mode */
-#define PUT_OFF_MAX	64	/* frames that wait until others were answered */
+#define TARGET_FURTHER	2	/* connections besides the first one, only in random mode */
+#define PUT_OFF_MAX	64	/* received frames that wait until earlier ones are answered */
 #define JOB_MS		40000
 #define GONE_MS		8000
 
 /*
- * When it strikes: in the answer to the connection, instead of it, ... AT_AGAIN: the disk
- * is there, its attachment is closed, and it strikes when the client attaches again: in
- * place of the answer if that is its frame, otherwise after it.
+ * Time of the strike. AT_ANSWER: in the reply to the connection request; AT_REFUSAL: in its
+ * rejection. AT_AGAIN: the disk exists, the target closes its attachment, and strikes when the
+ * client attaches again: in place of the reply if @base is ATTACH_REPLY, else after it.
  */
 enum when {
 	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_ATTACH, AT_REQUEST,
@@ -37,10 +37,10 @@ enum base {
 	WANT,
 };
 
-#define UNKNOWN_TYPE	0x7123	/* of UNKNOWN, which is mandatory */
-#define AGAIN_MS	100	/* until a client shall attach again */
+#define UNKNOWN_TYPE	0x7123	/* type of UNKNOWN, marked as mandatory */
+#define AGAIN_MS	100	/* delay before a client shall attach again */
 
-/* What is done beside, or instead of, sending one frame. */
+/* Action beside, or instead of, sending one frame. */
 enum also {
 	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS, RELENT,
 	EAGER, DOUBLE, OVERDRAW, LOST, PERSIST,
@@ -49,33 +49,33 @@ enum also {
 #define NO_SENSE	"the target's answer makes no sense"
 #define ODD_REFUSAL	"the target's refusal makes no sense"
 #define CLOSED		"the target closed the connection"
-#define SOME_FAULT	"*"	/* a violation of some kind, by which the connection ends */
+#define SOME_FAULT	"*"	/* any violation that ends the connection */
 #define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
 #define ASKED		"the target asks for the secret of this host (attach with --secret-file)"
 #define UNANSWERED	"the target does not answer the request to attach"
 #define WITHDRAWN	"the export was disabled or withdrawn (on the target: rnbd export list)"
 #define UNPROVEN	"the target did not prove that it knows the secret of this host"
 #define WRONG_PROOF	"the target does not know the secret of this host"
-/* A list has 20 s, which a slow machine may need before it is too long. */
+/* A discovery has a time limit of 20 s; a slow machine may reach it before the list is too long. */
 #define TOO_LATE	"the target does not answer the login"
 
 struct target_case {
 	const char *name;
 	enum when when;
 	enum base base;
-	const char *why;	/* NULL: all goes well; "": some reason */
-	struct patch p[3];	/* of that frame, or of the connection's answer */
+	const char *why;	/* expected reason; NULL: success; "": any reason */
+	struct patch p[3];	/* for the frame, or for the reply to the connection request */
 	int32_t more;
 	enum also also;
-	struct patch grant[3];	/* of a LOGIN_REPLY before */
-	struct patch attach[3];	/* of an ATTACH_REPLY before */
-	bool secret;		/* the client has one */
+	struct patch grant[3];	/* for an earlier LOGIN_REPLY */
+	struct patch attach[3];	/* for an earlier ATTACH_REPLY */
+	bool secret;		/* the client has a secret */
 	bool elastic;		/* the client requests a floor */
-	bool late;		/* or the disk is lost: a lawful reply comes first */
+	bool late;		/* the attach may succeed; the disk must then lose its connection */
 	enum proof proof;
 };
 
-/* State of the case that runs, one at a time. */
+/* State of the current case. */
 struct target_state {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
@@ -84,19 +84,19 @@ struct target_state {
 	struct rnbd_cm_req req;
 	struct rnbd_ctl_login login;	/* all zero for a list */
 	bool list;
-	struct rnbd_ctl_attach attach;	/* the latest, all zero if there was none */
+	struct rnbd_ctl_attach attach;	/* the latest one; all zero if there was none */
 	uint32_t attach_id;
-	bool attached;			/* its handle is good */
-	uint32_t asked;			/* how often an ATTACH came on this connection */
+	bool attached;			/* the handle of @attach is attached */
+	uint32_t asked;			/* number of ATTACHs on this connection */
 	bool struck, live, silent;
-	uint32_t released;		/* segments */
+	uint32_t released;		/* number of returned segments */
 	uint64_t rel[NR_RELATIVE];
-	struct rng *mutate;	/* of random mode */
-	uint32_t mutate_at;	/* in so many frames */
-	uint32_t mutate_every;	/* at most so many frames from one to the next */
+	struct rng *mutate;	/* random mode; NULL otherwise */
+	uint32_t mutate_at;	/* number of frames before the next mutation */
+	uint32_t mutate_every;	/* upper limit of @mutate_at */
 	uint32_t mutated;
 	struct conn more[TARGET_FURTHER];
-	uint32_t further;	/* connections that were granted besides the first one */
+	uint32_t further;	/* number of connections granted besides the first one */
 	uint32_t nr_put_off;
 	struct {
 		struct conn *c;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Targets that keep their client waiting: it must give up in bounded time, and say where.
+ * Asides: targets that make their client wait. The client must give up in bounded time and name the
+ * reason.
  *
- * Operation: each listens on a port of its own, and "rnbd attach" runs beside the cases.
- * Ownership: a listener and its connection stay until the end.
- * Concurrency: one thread; connection requests come with those of the cases.
- * Errors: judged at the end like a case.
+ * Operation: each aside listens on its own port, and its "rnbd attach" runs concurrently with the
+ * cases.
+ * Ownership: a listener and its connection remain until the program ends.
+ * Concurrency: one thread; the cases' event channel also delivers the connection requests of
+ * asides.
+ * Errors: each aside is judged at the end like a case.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,7 +63,7 @@ void aside_begin(struct rdma_event_channel *channel)
 	}
 }
 
-/* Busy, in our words and in those of a connection manager. */
+/* Reject a request as busy; some rejections look like those of a connection manager. */
 static void refuse(struct aside *a, struct rdma_cm_id *id)
 {
 	struct rnbd_cm_rej rej = {
@@ -69,14 +72,14 @@ static void refuse(struct aside *a, struct rdma_cm_id *id)
 		.status = htole16(RNBD_ST_BUSY),
 	};
 
-	/* Some of the first refusals are of the connection manager itself. */
+	/* some early rejections carry only zeros, as if the connection manager itself rejected */
 	if (a->asked % 2 && a->asked < 8)
 		memset(&rej, 0, sizeof(rej));
 	rdma_reject(id, &rej, sizeof(rej));
 	rdma_destroy_id(id);
 }
 
-/* Returns whether it was for one of these. */
+/* Handle a connection request. Return false if it is for no aside. */
 bool aside_request(struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -107,7 +110,7 @@ bool aside_request(struct rdma_cm_event *event)
 	return false;
 }
 
-/* Note when they end. */
+/* Record the end of the attaches. */
 void aside_step(void)
 {
 	static uint64_t next;

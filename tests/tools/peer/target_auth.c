@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A target that asks for a proof, or pretends to know a secret.
+ * A target that requests a proof, or pretends to know a secret.
  *
- * Operation: the challenge is drawn anew each time; the client's proof is computed again
- * and has to be right to the last byte; ours is right, or wrong in a way.
- * Ownership: there is one login at a time.
+ * Operation: each challenge has a new random nonce. The client's proof is recomputed and must be
+ * equal; our own proof is right, or wrong in one of several ways.
+ * Ownership: one login at a time.
  * Concurrency: one thread.
- * Errors: a client that proves itself wrongly loses the case.
+ * Errors: a wrong proof of the client fails the case.
  */
 #include <string.h>
 
@@ -14,9 +14,9 @@
 
 static struct rnbd_auth_text text;
 static struct rnbd_ctl_proof theirs;
-static uint8_t before[RNBD_MAC_SIZE];	/* our right proof of an earlier login */
+static uint8_t before[RNBD_MAC_SIZE];	/* our right proof in an earlier login */
 
-/* @l is all zero if the client asks for a list. */
+/* Start a login; @l is all zero for a list. */
 void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l)
 {
 	memset(&text, 0, sizeof(text));
@@ -39,7 +39,7 @@ void target_auth_challenge(struct frame *f)
 	       sizeof(challenge));
 }
 
-/* Take the proof of a client. @must: another one than the right one is amiss. */
+/* Check the client's proof. @must: a wrong proof fails the case. */
 bool target_auth_take(const struct ctl *entry, bool must)
 {
 	static const uint8_t zero[RNBD_NONCE_SIZE];
@@ -58,7 +58,7 @@ bool target_auth_take(const struct ctl *entry, bool must)
 	       (must && amiss("the proof of the client is wrong"));
 }
 
-/* The key of the session, after the proof of the client. */
+/* Compute the key of the session, after the client's proof. */
 void target_auth_key(uint8_t *key)
 {
 	auth_mac(&text, RNBD_LABEL_KEY, key);

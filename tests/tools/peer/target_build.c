@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Valid frames of a target, before a case breaks a rule in them.
- */
+/* Valid frames of a target; the cases change them. */
 #include <string.h>
 
 #include "target.h"
 
-/* A grant of two segments within the client's wishes. */
+/* Build a grant within the client's limits: two segments, or a small first one if elastic. */
 void target_build_grant(struct frame *f)
 {
 	struct rnbd_ctl_login_reply r = {
@@ -70,7 +68,7 @@ void target_build_list(struct frame *f, bool more, uint32_t nr)
 		ctl_add(f, RNBD_CTL_LIST_END, 0, sizeof(struct rnbd_ctl_list_end));
 }
 
-/* The disk in memory, for the ATTACH that came last. */
+/* Build the reply to the latest ATTACH: the disk in memory. */
 static void build_attach_reply(struct frame *f)
 {
 	struct rnbd_ctl_attach_reply r = {
@@ -99,7 +97,7 @@ void target_build_detached(struct frame *f, const struct rnbd_ctl_handle *h, uin
 	memcpy(ctl_add(f, RNBD_CTL_DETACHED, id, sizeof(*h)), h, sizeof(*h));
 }
 
-/* An entry about the last segment of the login, or a further segment. */
+/* Build an entry about the last segment of the login (slot 1), or a further segment (slot 2). */
 static void build_lease(struct frame *f, enum base which)
 {
 	static const uint16_t types[] = {
@@ -129,7 +127,7 @@ static void build_lease(struct frame *f, enum base which)
 		memcpy(ctl_add(f, types[which], 0, sizeof(lease)), &lease, sizeof(lease));
 }
 
-/* An entry about the handle of the ATTACH that came last. */
+/* Build an entry about the handle of the latest ATTACH. */
 static void build_entry(struct frame *f, enum base which)
 {
 	struct rnbd_ctl_handle h = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Further connections of a session of the target, in random mode: they are accepted, prove the
- * key of the session, and carry requests.
+ * Further connections of a session in random mode: they are accepted, must prove the key of the
+ * session, and carry requests.
  *
- * Operation: target_further_begin() makes the key that goes into the answer to the login.
+ * Operation: target_further_begin() makes the key, which is part of the login reply.
  * Ownership: the connections end with the first one.
  * Concurrency: one thread.
- * Errors: a client that proves a wrong key is refused; that is amiss unless something was
+ * Errors: a client that proves a wrong key is refused. This fails the run unless a frame was
  * mutated before.
  */
 #include <string.h>
@@ -16,7 +16,7 @@
 static uint8_t key[RNBD_MAC_SIZE];
 static struct rnbd_join_text texts[TARGET_FURTHER];
 
-/* A login is about to be granted. Fills in what the answer says of further connections. */
+/* Fill in the fields of a login reply that are about further connections. */
 void target_further_begin(struct rnbd_ctl_login_reply *r)
 {
 	struct uuid random[2] = { random_uuid(), random_uuid() };
@@ -35,7 +35,7 @@ void target_further_begin(struct rnbd_ctl_login_reply *r)
 	memcpy(r->join_key, key, sizeof(key));
 }
 
-/* Is this a request for one of these connections? Then it is accepted. */
+/* Accept a request for a further connection. Return false if it is none. */
 bool target_further_request(struct rdma_cm_id *id, const struct rnbd_cm_req *req)
 {
 	uint32_t nr = le16toh(req->conn);
@@ -99,7 +99,7 @@ static void on_proof(struct conn *c, const struct ctl *entry, struct rnbd_join_t
 	target_send(c, &f);
 }
 
-/* Handle an entry on a further connection. */
+/* Process an entry on a further connection. */
 void target_further_entry(struct conn *c, const struct ctl *entry)
 {
 	struct rnbd_join_text *text = &texts[c->queue - 1];
@@ -114,7 +114,7 @@ void target_further_entry(struct conn *c, const struct ctl *entry)
 		amiss("an entry of type %u on queue %u", entry->type, c->queue);
 }
 
-/* End a connection, with the frames of it that were not served. */
+/* Close a connection, and discard its frames that still wait. */
 void target_further_drop(struct conn *c)
 {
 	uint32_t i;
@@ -125,7 +125,7 @@ void target_further_drop(struct conn *c)
 	conn_close(c);
 }
 
-/* End all connections of the session. */
+/* Close all connections of the session. */
 void target_hang_up(void)
 {
 	uint32_t i;

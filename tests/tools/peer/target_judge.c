@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Judgement of the client: it must end the connection, count the violation, and give up the
- * disk.
- */
+/* Checks of the client: it must end the connection, count the violation, and give up the disk. */
 #include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,7 +7,7 @@
 
 #include "target.h"
 
-/* Serve until it is done. */
+/* Serve connections until the job has ended; kill it after a time limit. */
 bool target_job_wait(struct job *job, const char *what)
 {
 	uint64_t end = deadline(JOB_MS);
@@ -43,7 +40,7 @@ bool disks_left(void)
 	return some;
 }
 
-/* The client must hang up. */
+/* Expect that the client disconnects. */
 void must_hang_up(void)
 {
 	uint64_t end = deadline(2 * GONE_MS);
@@ -58,7 +55,7 @@ void must_hang_up(void)
 
 #define VIOLATIONS	"/sys/kernel/rnbd/violations"
 
-/* What the client has to count, "" for something, NULL for nothing. */
+/* Return the counter that @why must increase: "" for any one counter, NULL for none. */
 const char *violation_kind(const char *why)
 {
 	static const char * const kinds[][2] = {
@@ -82,7 +79,7 @@ uint64_t violations(const char *kind)
 	return counted(VIOLATIONS, kind && *kind ? kind : NULL);
 }
 
-/* One more of the kind, and of no other. */
+/* Expect one more violation, of this kind only. */
 void must_count(const char *why, uint64_t all, uint64_t of_kind)
 {
 	const char *kind = violation_kind(why);
@@ -104,8 +101,8 @@ void must_detach(const char *disk)
 }
 
 /*
- * A disk that is there must lose its connection for that. One whose attachment was closed before
- * reconnects for that reason already.
+ * Expect that an existing disk loses its connection for the reason of the case. A disk whose
+ * attachment was closed before (AT_AGAIN) already reconnects because of WITHDRAWN.
  */
 void must_lose(const struct target_case *tc, const char *disk)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A pool of the target that grows and shrinks, in random mode, and what else a target says
- * unasked.
+ * An elastic pool and unsolicited entries of a target, in random mode.
  *
- * Operation: a session whose client requests a floor begins with one small segment. What the
- * client wants is granted in segments of random sizes, each in the memory of its slot, and
- * segments are reclaimed at random. target_event() is one of these, or an event about the
- * attachment or the slots of a connection, or an entry that breaks a rule.
- * Ownership: the memory of the pool is that of the first connection.
+ * Operation: a session whose client requests a floor starts with one small segment. The units that
+ * the client requests are granted in segments of random sizes, each in the memory of its slot, and
+ * segments are reclaimed at random. target_event() sends a RECLAIM, an entry about the attachment
+ * or about receive slots, or an entry that breaks a rule.
+ * Ownership: the first connection owns the memory of the pool.
  * Concurrency: one thread.
- * Errors: a client may believe mutated frames, so what it says of segments is not judged.
+ * Errors: a client may believe mutated frames, so its entries about segments are not checked.
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@
 #define SLOTS_USED	(MAX_UNITS / SEGMENT_UNITS)	/* slots that have memory */
 
 static struct {
-	uint32_t generation, units;	/* 0: no segment */
+	uint32_t generation, units;	/* generation 0: no segment */
 	bool reclaimed;
 } segments[SLOTS_USED];
 
@@ -29,7 +28,7 @@ bool target_elastic(void)
 	return target.mutate && target.login.pool_min;
 }
 
-/* The first segment of a login. */
+/* Set up the first segment of a login. */
 void target_lease_begin(uint32_t units)
 {
 	memset(segments, 0, sizeof(segments));
@@ -82,7 +81,7 @@ static void add_lease(struct frame *f, uint16_t type, uint32_t slot, uint32_t ge
 	memcpy(ctl_add(f, type, 0, sizeof(lease)), &lease, sizeof(lease));
 }
 
-/* A client wants a pool of this size. */
+/* Process a WANT. */
 void target_lease_want(struct conn *c, const struct ctl *entry)
 {
 	struct rnbd_ctl_want w;
@@ -93,7 +92,7 @@ void target_lease_want(struct conn *c, const struct ctl *entry)
 		;
 }
 
-/* A client has returned a segment. */
+/* Process a RELEASE. */
 void target_lease_release(struct conn *c, const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -127,7 +126,7 @@ static void reclaim(struct conn *c)
 	target_send(c, &f);
 }
 
-/* Ask the client for more receive slots or fewer, unless an answer is due. */
+/* Request more or fewer receive slots from the client, unless a reply is outstanding. */
 static void ask_slots(struct conn *c)
 {
 	uint32_t least = c->peer_slots - (c->credits > 2 ? c->credits - 2 : 0);
@@ -149,7 +148,7 @@ static void resize(struct conn *c)
 	target_send(c, &f);
 }
 
-/* A valid entry at a time that may not be its own, or one that is never valid. */
+/* Send a valid entry, perhaps at a wrong time, or an entry that is never valid. */
 static void break_a_rule(struct conn *c)
 {
 	static const enum base bases[] = {
@@ -165,7 +164,7 @@ static void break_a_rule(struct conn *c)
 	frame_send(c, &f);
 }
 
-/* Say something unasked, while the disk is in use. */
+/* Send an unsolicited entry while the disk is attached. */
 void target_event(void)
 {
 	struct conn *c = &target.c;
@@ -187,7 +186,7 @@ void target_event(void)
 		ask_slots(c);
 		break;
 	default:
-		/* Many of them would leave no time for the others. */
+		/* frequent violations would leave no time for the other entries */
 		if (!rng_below(target.mutate, 4))
 			break_a_rule(c);
 		break;

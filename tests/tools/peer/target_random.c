@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A target whose frames and answers are valid except for some of each attachment.
+ * A target whose frames and replies are valid except for some in each attachment.
  *
- * Operation: which frames are wrong, and how, follows from the numbers of that attachment;
- * how far the attachment comes with them also depends on the client. Most attachments have a
- * pool that grows and shrinks, and several connections. A run that lacks a kind of entry goes
- * on for longer, and fails in the end.
+ * Operation: random numbers of the attachment determine the invalid frames and the kind of damage.
+ * The progress of the attachment also depends on the client. Most attachments have an elastic pool
+ * and several connections. A run without all kinds of entries continues for longer, and finally
+ * fails.
  * Ownership, Concurrency, Errors: as in target.c.
  */
 #include <string.h>
@@ -19,8 +19,8 @@ struct tally {
 };
 
 /*
- * One name, attached or asked for. A disk is read and written, and lost as often as the
- * client finds that a frame is wrong: it comes again for the next.
+ * Run one attach or one discovery. Commands read and write the attached disk. The client reconnects
+ * each time it has found an invalid frame.
  */
 static void random_attachment(struct rng *rng, struct tally *tally)
 {
@@ -37,7 +37,7 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	target.live = false;
 	target.silent = false;
 	target.mutate = rng;
-	/* In every second attachment there is time for more than its beginning. */
+	/* half of the attachments get few mutations, so that they run for longer */
 	target.mutate_every = rng_below(rng, 2) ? 12 : 1000;
 	target.mutate_at = rng_below(rng, list ? 4 : 2 * target.mutate_every);
 	if (list)
@@ -55,7 +55,7 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 		tally->refused += !!job.status;
 		note("%s", job.said);
 	} else {
-		/* An error ends it, and it starts again. */
+		/* each command ends on an I/O error; the loop below starts it again */
 		snprintf(command, sizeof(command),
 			 "for at in 0 2 4; do\n"
 			 "while dd if=%s of=/dev/null bs=128k skip=$at count=2 iflag=direct;"
@@ -72,7 +72,7 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 				tally->lost++;
 			}
 		}
-		/* It may hang for as long as the disk is away. */
+		/* the commands may hang until the disk is removed */
 		target_job_run(&job, "rnbd detach --force %s", job.said);
 		if (job.status)
 			amiss("detach fails: %s", job.said);
@@ -83,7 +83,9 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	target_hang_up();
 }
 
-/* Slow machines may need longer until a client was refused and another one lost. */
+/*
+ * Slow machines may need more time to see a refused and a lost attachment and all kinds of entries.
+ */
 static bool random_goes_on(const struct tally *tally, uint64_t began, uint32_t seconds)
 {
 	uint64_t took = now_ms() - began;

@@ -48,7 +48,7 @@ static void refuse(struct rdma_cm_id *id, bool hostile)
 	rdma_destroy_id(id);
 }
 
-/* What the client of the kernel asks for has to be lawful. */
+/* Check a connection request of the kernel's client. */
 static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_req *req)
 {
 	if (conn->private_data_len < sizeof(*req))
@@ -66,7 +66,7 @@ static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_re
 	return true;
 }
 
-/* May a client that was struck come again? */
+/* Return true if the client may reconnect, or attach again, after a strike. */
 static bool may_return(void)
 {
 	return target.tc && (target.tc->also == RELENT || target.tc->also == PERSIST);
@@ -80,7 +80,7 @@ static void on_request(struct rdma_cm_event *event)
 	struct rnbd_cm_req req;
 	uint32_t len = sizeof(rep);
 
-	/* Who was told to come again later may do so on another connection. */
+	/* a client that was told to retry may reconnect */
 	if (c->id && c->gone && may_return())
 		target_further_drop(c);
 	if (target.further && event->param.conn.private_data_len >= sizeof(req)) {
@@ -115,7 +115,7 @@ static void on_request(struct rdma_cm_event *event)
 		rng_mutate(target.mutate, (uint8_t *)&rep, &len, len);
 		target.mutated++;
 	}
-	/* A client whose credits run low asks for more. */
+	/* a client with few credits requests more slots */
 	if (target.mutate && len == sizeof(rep) && rng_below(target.mutate, 2))
 		rep.ring_slots = htole16(RNBD_RING_SLOTS_MIN);
 	target.req = req;
@@ -129,7 +129,7 @@ static void on_request(struct rdma_cm_event *event)
 		c->granted = RNBD_RING_SLOTS_MIN;
 }
 
-/* The lawful answer to a login. */
+/* Send the valid reply to a login. */
 static void let_in(struct conn *c)
 {
 	static struct frame f;
@@ -139,7 +139,7 @@ static void let_in(struct conn *c)
 	else
 		target_build_grant(&f);
 	target_patch(f.b, target.tc->grant, ARRAY_SIZE(target.tc->grant));
-	/* what is patched into the head would be lost */
+	/* patches of the frame header are lost: target_send() fills it in */
 	target_send(c, &f);
 }
 
@@ -151,11 +151,11 @@ static void on_proof(struct conn *c, const struct ctl *entry)
 		amiss("a proof that nobody can ask for");
 		return;
 	}
-	/* One that we did not wait for. */
+	/* the case has struck before the client sent its proof */
 	if (target.struck)
 		return;
 	if (!target_auth_take(entry, !c->lax)) {
-		/* What was mutated may have been the challenge. */
+		/* the mutated frame may have been the challenge */
 		if (c->lax) {
 			target_build(&f, DENIAL);
 			target_send(c, &f);
@@ -199,7 +199,7 @@ static void on_login(struct conn *c, const struct ctl *entry)
 	target_send(c, &f);
 }
 
-/* Who has attached a disk may do it again with a higher generation only, or ask once more. */
+/* Check an ATTACH: the generation of an index must not decrease. Record it as the latest. */
 static bool attach_lawful(const struct ctl *entry)
 {
 	struct rnbd_ctl_attach a;
@@ -229,7 +229,7 @@ static void on_attach(struct conn *c, const struct ctl *entry)
 	bool due = tc->when == AT_ATTACH || (tc->when == AT_AGAIN && target.live);
 	static struct frame f;
 
-	/* After a strike there is nothing to be had, unless it relents, or strikes again. */
+	/* after a strike, reply only if the case lets the client retry, or strikes again */
 	if (!attach_lawful(entry) || (tc->when == AT_ATTACH && target.struck && !may_return()))
 		return;
 	due &= !target.struck || tc->also == PERSIST;
@@ -264,7 +264,7 @@ static void on_detach(struct conn *c, const struct ctl *entry)
 	target_send(c, &f);
 }
 
-/* Who was asked for a segment returns it. */
+/* Process a RELEASE: only the reclaimed segment may be returned. */
 static void on_release(struct conn *c, const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -284,7 +284,7 @@ static void on_release(struct conn *c, const struct ctl *entry)
 	target.released++;
 }
 
-/* The reply has not come, or is on its way. */
+/* Answer a QUERY: the request has no reply yet, or its reply is in flight. */
 void target_answer_query(struct conn *c, const struct ctl *entry)
 {
 	struct rnbd_ctl_query q;
@@ -301,7 +301,9 @@ void target_answer_query(struct conn *c, const struct ctl *entry)
 
 static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 {
-	/* Waiting for credits may take other frames. */
+	/*
+	 * a copy: target_strike() and others may receive frames on @c while they wait for credits
+	 */
 	static struct conn entries;
 	struct ctl entry;
 
@@ -330,7 +332,7 @@ static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 	}
 }
 
-/* Is it for the attachment? False if for none that ever was. */
+/* Check the handle of a request; a handle that was never attached is an error. */
 static bool handle_lawful(const struct rnbd_req_entry *e, bool *closed)
 {
 	uint32_t generation = le32toh(target.attach.generation);
@@ -349,7 +351,7 @@ static const struct rnbd_wire_extent *extent_of(const struct rnbd_req_entry *e, 
 	return i ? &more[(i - 1) / 4].extent[(i - 1) % 4] : &e->extent;
 }
 
-/* Data between the disk and the pool. */
+/* Copy data between the disk and the pool. */
 static void move_data(const struct rnbd_req_entry *e)
 {
 	uint32_t most = target_elastic() ? MAX_UNITS : POOL_UNITS;
@@ -364,7 +366,7 @@ static void move_data(const struct rnbd_req_entry *e)
 		if (bytes > left)
 			bytes = left;
 		if (unit >= most || bytes > (most - unit) * RNBD_UNIT_SIZE) {
-			/* unless it was told of a larger pool */
+			/* a mutated grant may have announced a larger pool */
 			if (!target.mutate)
 				amiss("an extent at unit %u", unit);
 			return;
@@ -401,7 +403,7 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 		reply.tag = e->tag;
 		reply.status = 0;
 		reply.length = e->length;
-		/* A disk that has grown has no more data for all that. */
+		/* the disk may have been enlarged beyond the memory that backs it */
 		if (closed || length > DISK_BYTES || offset > DISK_BYTES - length) {
 			reply.status = htole16(closed ? RNBD_ST_CLOSED : RNBD_ST_RANGE);
 			reply.length = 0;
@@ -431,7 +433,7 @@ static void serve_frame(struct conn *c, const uint8_t *frame, uint32_t len)
 		amiss("a frame of type %u from a client", copy[0]);
 }
 
-/* Serve what was put off; more may be put off until then. */
+/* Serve the frames that wait; while one is served, more may be added. */
 static void serve_put_off(void)
 {
 	while (target.nr_put_off) {
@@ -468,7 +470,7 @@ static void serve_further(void)
 	}
 }
 
-/* Take what has come, and answer it. */
+/* Process all pending events and frames. */
 void target_serve(void)
 {
 	struct rdma_cm_event *event;
@@ -490,7 +492,7 @@ void target_serve(void)
 	serve_put_off();
 	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
 		serve_frame(c, frame, len);
-		/* in their order */
+		/* frames that target_has_credit() has put off, before later ones */
 		serve_put_off();
 	}
 	serve_further();

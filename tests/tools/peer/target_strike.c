@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The strike of a case: sends its frame, or what else breaks the rule.
- */
+/* The strike of a case: it sends the invalid frame, or breaks the rule in another way. */
 #include <string.h>
 
 #include "target.h"
@@ -14,7 +12,7 @@ void target_patch(uint8_t *bytes, const struct patch *p, size_t nr)
 		patch_apply(bytes, &p[i], target.rel);
 }
 
-/* Wait for credits that a lawful target needs. */
+/* Wait for the credits that a well-behaved target needs. Return false if there are none. */
 bool target_has_credit(struct conn *c)
 {
 	uint64_t end = deadline(GONE_MS);
@@ -44,7 +42,7 @@ static void flood(struct conn *c, enum base which, uint32_t frames)
 	}
 }
 
-/* More frames than there were credits for, and none given back. */
+/* Send more frames than there are credits for, and return no credits. */
 static void overdraw(struct conn *c, enum base which)
 {
 	uint32_t frames = c->slots * (c->slots / 2 + 2);
@@ -60,7 +58,7 @@ static void overdraw(struct conn *c, enum base which)
 	}
 }
 
-/* More exports than there can be. */
+/* Send more exports than a list may have. */
 static void endless_list(struct conn *c)
 {
 	uint32_t per_frame = (c->slot_size - HDR_BYTES) /
@@ -74,7 +72,7 @@ static void endless_list(struct conn *c)
 	}
 }
 
-/* The lawful frame, mutated in random mode. */
+/* Send a valid frame; in random mode, it may be mutated. */
 void target_send(struct conn *c, struct frame *f)
 {
 	frame_seal(c, f);
@@ -87,7 +85,7 @@ void target_send(struct conn *c, struct frame *f)
 	conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
 }
 
-/* The attachment that there is ends, and may begin again soon. */
+/* Close the attachment; the client may attach again after a delay. */
 void target_close_attachment(struct conn *c)
 {
 	static struct frame f;
@@ -119,7 +117,7 @@ void target_strike(struct conn *c)
 		target.silent = true;
 	else if (tc->also == STARVE)
 		c->mute = true;
-	/* What it grants may be used at once, also if the reply is lost. */
+	/* the client may use the handle at once, even if the reply is lost */
 	target.attached |= tc->base == ATTACH_REPLY || tc->also == LOST;
 	while (frames-- && tc->base && tc->also != ENDLESS && tc->also != OVERDRAW) {
 		target_build(&f, tc->base);
@@ -134,7 +132,9 @@ void target_strike(struct conn *c)
 		frame_send(c, &f);
 	}
 	if (tc->also == HANG_UP) {
-		/* A frame may have overtaken the last message of the connection manager. */
+		/*
+		 * the client's frame may arrive before the last message of the connection manager
+		 */
 		uint64_t end = deadline(GONE_MS);
 
 		while (!c->established && now_ms() < end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases against the client: a valid message of a target, the bytes of it that are wrong,
- * when it is sent, and the reason that the client must give.
+ * Cases against the client: a valid message of a target, the changes that make it invalid, the time
+ * of sending, and the reason that the client must report.
  */
 #include "target.h"
 
@@ -18,11 +18,11 @@
 #define Z(field, value)		PATCH(24, struct rnbd_ctl_capacity, field, ABSOLUTE, value)
 #define L(field, value)		PATCH(24, struct rnbd_ctl_lease, field, ABSOLUTE, value)
 #define Q(field, value)		PATCH(24, struct rnbd_ctl_slots, field, ABSOLUTE, value)
-/* More, or less, than what is right; the generation is at the same place in all bodies. */
+/* @value is added to the right value; all bodies have index and generation at the same place. */
 #define K_ID(value)		PATCH(16, struct rnbd_ctl, id, CTL_ID, value)
 #define V_GENERATION(value)	PATCH(24, struct rnbd_ctl_handle, generation, GENERATION, value)
 #define V_INDEX(value)		PATCH(24, struct rnbd_ctl_handle, index, INDEX, value)
-/* behind one export */
+/* list end after one export */
 #define D(field, value)		PATCH(144, struct rnbd_ctl_list_end, field, ABSOLUTE, value)
 #define N(field, value)		PATCH(24, struct rnbd_ctl_export, field, ABSOLUTE, value)
 
@@ -35,7 +35,7 @@ const struct target_case target_table[] = {
 		      T(io_opt, RNBD_IO_HINT_MAX) } },
 	{ "lawful-body-of-later", AT_ATTACH, ATTACH_REPLY, .p = { K(length, 8 + 104 + 16) },
 	  .more = 16 },
-	/* the connection */
+	/* connection requests */
 	{ "answer-magic", AT_ANSWER, .why = NO_SENSE, .p = { A(magic, 1) } },
 	{ "answer-version", AT_ANSWER, .why = NO_SENSE, .p = { A(version, 2) } },
 	{ "answer-slots-0", AT_ANSWER, .why = NO_SENSE, .p = { A(ring_slots, 0) } },
@@ -62,7 +62,7 @@ const struct target_case target_table[] = {
 	{ "connected-reply", AT_CONNECTED, REPLY, TYPE },
 	{ "connected-control", AT_CONNECTED, NEW_CAPACITY, TYPE },
 	{ "connected-garbage", AT_CONNECTED, GARBAGE, "" },
-	/* heads */
+	/* frame headers */
 	{ "head-type-0", AT_LOGIN, CREDIT, TYPE, { H(type, 0) } },
 	{ "head-type-6", AT_LOGIN, LOGIN_REPLY, TYPE, { H(type, 6) } },
 	{ "head-type-255", AT_LOGIN, LOGIN_REPLY, TYPE, { H(type, 255) } },
@@ -146,7 +146,7 @@ const struct target_case target_table[] = {
 	{ "attach-reply-to-request", AT_ATTACH, REPLY, "" },
 	{ "attach-list", AT_ATTACH, DISCOVER_REPLY, TYPE },
 	{ "attach-refused", AT_ATTACH, NO_ATTACHMENT, "the port offers no such enabled export" },
-	/* The client knows of no such disk, so it tries again for a while. */
+	/* the client knows of no such attachment, so it retries for a while */
 	{ "attach-attached", AT_ATTACH, NO_ATTACHMENT, .p = { T(status, RNBD_ST_ATTACHED) },
 	  .also = RELENT },
 	{ "attach-refused-attached", AT_ATTACH, NO_ATTACHMENT, "this host has the export attached",
@@ -244,7 +244,7 @@ const struct target_case target_table[] = {
 	{ "reply-and-hang-up", AT_REQUEST, REPLY, "", .also = HANG_UP, .late = true },
 	{ "segment-key", AT_REQUEST, REPLY, "", .grant = { S(0, rkey, 0x7654321) } },
 	{ "segment-address", AT_REQUEST, REPLY, "", .grant = { S(0, addr, 4096) } },
-	/* a client with a secret, and one without that is asked for it */
+	/* a client with a secret, and a client without one that is asked for it */
 	{ "secret", AT_LIVE, .secret = true },
 	{ "secret-not-asked", AT_LOGIN, LOGIN_REPLY, NOT_ASKED, .secret = true },
 	{ "secret-list-not-asked", AT_LIST, DISCOVER_REPLY, NOT_ASKED, .secret = true },
@@ -279,7 +279,7 @@ const struct target_case target_table[] = {
 	{ "proven-join-key", AT_PROVEN, LOGIN_REPLY, RESERVED, { G(join_key[0], 1) },
 	  .secret = true },
 	{ "proven-live-proof", AT_LIVE, PROOF, TYPE, .secret = true },
-	/* a disk that is there */
+	/* an attached disk */
 	{ "live-hang-up", AT_LIVE, .why = CLOSED, .also = HANG_UP },
 	{ "live-garbage", AT_LIVE, GARBAGE, RESERVED },
 	{ "live-reply", AT_LIVE, REPLY, TAG },
@@ -312,7 +312,7 @@ const struct target_case target_table[] = {
 	{ "capacity-odd", AT_LIVE, NEW_CAPACITY, LIMITS, { Z(capacity, 1) } },
 	{ "capacity-signed", AT_LIVE, NEW_CAPACITY, LIMITS, { Z(capacity, -512) } },
 	{ "capacity-reserved", AT_LIVE, NEW_CAPACITY, RESERVED, { Z(reserved[1], 1) } },
-	/* The handle may be that of a former attachment. */
+	/* the client ignores an unknown index: it may be that of a former attachment */
 	{ "capacity-unknown", AT_LIVE, NEW_CAPACITY, .p = { V_INDEX(7) } },
 	{ "capacity-generation-high", AT_LIVE, NEW_CAPACITY, HANDLE, { V_GENERATION(1) } },
 	{ "capacity-generation-0", AT_LIVE, NEW_CAPACITY, HANDLE, { Z(generation, 0) } },
@@ -331,7 +331,7 @@ const struct target_case target_table[] = {
 	{ "closed-status-0", AT_LIVE, END, STATUS, { V(status, 0) } },
 	{ "closed-status-9999", AT_LIVE, END, STATUS, { V(status, 9999) } },
 	{ "closed-reserved", AT_LIVE, END, RESERVED, { V(reserved[0], 1) } },
-	/* segments that come and go */
+	/* segments that are granted and reclaimed */
 	{ "lease-fixed-segment", AT_LIVE, NEW_SEGMENT, TYPE },
 	{ "lease-fixed-reclaim", AT_LIVE, RECLAIM, TYPE },
 	{ "lease-fixed-released", AT_LIVE, RELEASED, TYPE },

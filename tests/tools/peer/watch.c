@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the kernel's end tells of a case: events, its log, its counters.
+ * Events, log and counters of the kernel during a case.
  *
- * Operation: "rnbd monitor" writes its events to a file, line by line. A case that knows
- * how its session has to end waits for that line; if the session was live, the kernel
- * log must have the reason as well. What a target has to count because of it is noted
- * as due. At the end of the case all its sessions must be dead, and every
- * counter must have risen by what was due and not by anything else.
- * Ownership: files stay open as long as the program runs.
- * Concurrency: one thread. Others may use the target meanwhile, lawfully.
- * Errors: as in a case; without the option --monitor nothing is watched.
+ * Operation: "rnbd monitor" writes events to a file, one per line. A case with an expected end of
+ * its session waits for that line; if the session was live, the kernel log must also contain the
+ * reason. The case records which counters of the target must increase. At the end of the case all
+ * its sessions must be dead, and each counter must have increased as recorded.
+ * Ownership: files stay open until the program ends.
+ * Concurrency: one thread. Well-behaved clients may use the target concurrently.
+ * Errors: an unexpected value fails the case. Without --monitor nothing is watched.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,15 +52,15 @@ static const struct {
 };
 
 struct counter {
-	char name[64];		/* with its directory */
+	char name[64];		/* path below the directory of the target, e.g. refused/busy */
 	int fd;
 	uint64_t value, due;
-	uint64_t may;		/* more than that */
+	uint64_t may;		/* further increments that are allowed */
 };
 
 static FILE *monitor;
 static int kmsg;
-static uint32_t begun, dead;	/* sessions */
+static uint32_t begun, dead;	/* sessions begun, and dead, in this case */
 static struct counter counters[128];
 static uint32_t nr_counters;
 
@@ -75,7 +74,7 @@ void monitor_open(const char *file)
 		die("cannot read the kernel log: %s", strerror(errno));
 }
 
-/* The number of the session of a target that an event is about, or 0. */
+/* Return the session number in an event of a target, or 0. */
 static uint32_t session_of(const char *line)
 {
 	uint32_t session;
@@ -83,7 +82,7 @@ static uint32_t session_of(const char *line)
 	return sscanf(line, "%*s session %u ", &session) == 1 ? session : 0;
 }
 
-/* The next whole line, without its end, or NULL if there is none yet. */
+/* Return the next complete line without its line end, or NULL if there is none yet. */
 static const char *next_line(void)
 {
 	static char line[1024];
@@ -102,7 +101,7 @@ static const char *next_line(void)
 	return line;
 }
 
-/* The record in which the log says why a session has ended, however many there are. */
+/* Wait for a record of the kernel log with the reason for the end of a session. */
 static bool log_tells(uint32_t session, const char *reason)
 {
 	char record[1024], name[32];
@@ -140,7 +139,7 @@ static uint64_t counter_read(const struct counter *counter)
 	return strtoull(text, NULL, 10);
 }
 
-/* From now on a target is expected to count what is due, and nothing else. */
+/* Open the counters; from now on they must increase only as expected. */
 void counters_open(void)
 {
 	glob_t found;
@@ -162,7 +161,7 @@ void counters_open(void)
 	globfree(&found);
 }
 
-/* NULL if nothing is watched. */
+/* Find a counter. Return NULL if none is watched, or if it does not exist (an error). */
 static struct counter *find_counter(const char *dir, const char *word)
 {
 	char name[64];
@@ -177,7 +176,7 @@ static struct counter *find_counter(const char *dir, const char *word)
 	return NULL;
 }
 
-/* A violation, if this is one. */
+/* Expect a violation if @reason is the text of one. */
 void counter_due_fault(const char *reason)
 {
 	struct counter *counter;
@@ -210,7 +209,7 @@ void counter_due_refusal(int status)
 		counter->due++;
 }
 
-/* Up to so many refusals may be counted, or none. */
+/* Allow up to @most refusals with this status. */
 void counter_may_refusal(int status, uint32_t most)
 {
 	struct counter *counter = find_refusal(status);
@@ -219,7 +218,7 @@ void counter_may_refusal(int status, uint32_t most)
 		counter->may += most;
 }
 
-/* A limit that is reached once, and one that is reached up to so many times, or not. */
+/* Expect that a limit is reached once. */
 void counter_due_limit(const char *word)
 {
 	struct counter *counter = find_counter("limits", word);
@@ -258,7 +257,7 @@ static void counters_check(void)
  * Events
  */
 
-/* Wait for a line with @event and then this reason; "*": any but that we hung up. */
+/* Wait for a line with @event and then @reason; "*": any reason except our own disconnect. */
 bool monitor_tells(const char *event, const char *reason)
 {
 	uint64_t end = deadline(TELL_MS);
@@ -283,7 +282,7 @@ bool monitor_tells(const char *event, const char *reason)
 		if (!session_of(line))
 			return true;
 		counter_due_fault(why);
-		/* Of one that was never live the log may tell less. */
+		/* the log may contain less about a session that was never live */
 		return !strstr(line, " live -> ") || log_tells(session_of(line), last);
 	}
 	return !monitor || amiss("told: %s; not: %s", last, reason);
@@ -294,13 +293,13 @@ bool monitor_closed(const char *reason)
 	return monitor_tells("-> closing: ", reason);
 }
 
-/* A target has a session more. */
+/* Count a session that the target has begun. */
 void watch_session(void)
 {
 	begun++;
 }
 
-/* The end of a case. */
+/* Finish a case: wait until all its sessions are dead, and check the counters. */
 void watch_settled(void)
 {
 	uint64_t end = deadline(DEAD_MS);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reports a secret that a program frees without wiping it, or gets back from the kernel.
+ * Report a secret that a program frees without wiping it, or receives from the kernel.
  *
  *	WIPED_HEX=DIGITS WIPED_TO=FILE LD_PRELOAD=/usr/local/bin/wiped.so COMMAND...
  *
- * Operation: free() and recvmsg() are replaced. A block that is freed, and a message that is
- * received, are searched for the 32 bytes of the secret and for their hexadecimal form. Each
- * find is a line at the end of FILE, and so is the end of the program, which shows that it was
- * watched. What is on the stack or still allocated at the end is not looked at.
+ * Operation: the library replaces free() and recvmsg(). It searches each freed block and each
+ * received message for the 32 bytes of the secret and for their hexadecimal form. For each find it
+ * appends a line to FILE, and also at the end of the program, which shows that the program was
+ * watched. It does not search the stack, or blocks that are still allocated at the end.
  * Ownership: the secret is copied from the environment at the start.
  * Concurrency: none; the programs have one thread.
  * Errors: wrong use ends the program.

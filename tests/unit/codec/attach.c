@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about attachments: round trips, the bounds of every field, the
- * properties of an export, and bodies of other lengths.
+ * Tests of the codec of the control entries about attachments: round trips, bounds of each field,
+ * properties of an export, and bodies that are longer or shorter than in this version.
  */
 #include "fixture.h"
 
@@ -27,7 +27,7 @@ static const struct rnbd_capacity_info capacity = {
 	.capacity = 0x1122334455667000ull,
 };
 
-/* DETACH has no status but flags, and only CLOSED has a time after which to attach again. */
+/* Only DETACH has flags, and it has no status. Only CLOSED has retry_ms. */
 static const struct rnbd_handle_info handles[] = {
 	[RNBD_CTL_DETACH] = {
 		.handle = { .index = 0x0102, .generation = 0x80000001 },
@@ -43,7 +43,7 @@ static const struct rnbd_handle_info handles[] = {
 	},
 };
 
-/* Bytes of the body of a type, as Documentation/protocol.rst has them. */
+/* Bytes of the body of each type, according to Documentation/protocol.rst. */
 static const u32 sizes[] = {
 	[RNBD_CTL_ATTACH] = 80, [RNBD_CTL_ATTACH_REPLY] = 104, [RNBD_CTL_DETACH] = 16,
 	[RNBD_CTL_DETACHED] = 16, [RNBD_CTL_CLOSED] = 16, [RNBD_CTL_CAPACITY] = 16,
@@ -58,7 +58,7 @@ union result {
 
 #define BODY_MAX	128
 
-/* The body of a valid entry of @type. */
+/* Encode the body of a valid entry of @type. */
 static void encode_body(u16 type, u8 *body)
 {
 	memset(body, 0xee, sizes[type]);
@@ -91,7 +91,7 @@ static enum rnbd_proto_err decode_entry(const struct rnbd_ctl_entry *entry, unio
 	}
 }
 
-/* Decode from a copy of exactly the size, so that a step beyond is noticed. */
+/* Decode a copy of exactly @bytes of @body: AddressSanitizer detects a read behind it. */
 static enum rnbd_proto_err decode_body(u16 type, const u8 *body, u32 bytes, union result *out)
 {
 	u8 *copy = malloc(bytes ? bytes : 1);
@@ -133,7 +133,7 @@ static void check_attach(const struct rnbd_attach_info *info)
 	assert_int_equal(info->flags, RNBD_ATTACH_READONLY);
 	assert_int_equal(info->fence_generation, 7);
 	assert_int_equal(info->owner_generation, 0x80000009);
-	/* to the end of the field */
+	/* The decoder also fills the rest of the field with zeros. */
 	assert_memory_equal(info->export, attach.export, sizeof(info->export));
 }
 
@@ -181,7 +181,7 @@ static void check_result(u16 type, const union result *out)
 	}
 }
 
-/* One entry of each type, all in one frame. */
+/* A frame with one entry of each type is decoded to the encoded values. */
 static void test_attach_round_trip(void **state)
 {
 	_Alignas(8) u8 body[BODY_MAX];
@@ -216,7 +216,7 @@ static void test_attach_round_trip(void **state)
 	assert_fault(rnbd_decode_ctl(&msg.frame, &pos, &entry), RNBD_PERR_COUNT);
 }
 
-/* Bodies of other versions: any shorter one, longer ones with zeros or something else. */
+/* A body that is too short is rejected, a longer one if the additional bytes are not zero. */
 static void test_attach_lengths(void **state)
 {
 	_Alignas(8) u8 body[BODY_MAX];
@@ -243,7 +243,7 @@ static void test_attach_lengths(void **state)
 	}
 }
 
-/* Index and generation lie in the same place in each body. */
+/* All bodies have the index and the generation at the same offsets, with the same bounds. */
 static void test_attach_handle(void **state)
 {
 	static const struct patch patches[] = {
@@ -288,7 +288,7 @@ static void test_attach(void **state)
 	(void)state;
 	try_patches(RNBD_CTL_ATTACH, patches, ARRAY_SIZE(patches));
 
-	/* a name that fills the field is cut by the encoder, or else refused */
+	/* The encoder truncates a name of 64 bytes; the decoder rejects a name without a NUL. */
 	memset(info.export, 'n', sizeof(info.export));
 	rnbd_encode_attach((void *)body, &info);
 	assert_fault(decode_body(RNBD_CTL_ATTACH, body, 80, &out), RNBD_PERR_NONE);
@@ -305,7 +305,7 @@ static void test_attach_reply(void **state)
 		PATCH(rnbd_ctl_attach_reply, status, 52, STATUS),
 		PATCH(rnbd_ctl_attach_reply, status, 0xffff, STATUS),
 		PATCH(rnbd_ctl_attach_reply, status, RNBD_ST_BUSY, RESERVED),
-		/* who is not refused has nothing to wait for */
+		/* A granted ATTACH has no retry_ms. */
 		PATCH(rnbd_ctl_attach_reply, retry_ms, 1, RESERVED),
 		PATCH(rnbd_ctl_attach_reply, retry_ms, 1u << 31, RESERVED),
 		PATCH(rnbd_ctl_attach_reply, fence_generation, 0, LIMITS),
@@ -359,7 +359,7 @@ static void test_attach_reply(void **state)
 		PATCH(rnbd_ctl_attach_reply, max_discard, 0, NONE),
 		PATCH(rnbd_ctl_attach_reply, max_discard, 0xffffffff, LIMITS),
 		PATCH(rnbd_ctl_attach_reply, max_discard, 0xfffffe00, NONE),
-		/* granularity and physical block are 4096 */
+		/* discard_granularity and physical_block are 4096. */
 		PATCH(rnbd_ctl_attach_reply, max_discard, 3584, LIMITS),
 		PATCH(rnbd_ctl_attach_reply, max_discard, 4096, NONE),
 		PATCH(rnbd_ctl_attach_reply, max_write_zeroes, 0, NONE),
@@ -370,7 +370,7 @@ static void test_attach_reply(void **state)
 	try_patches(RNBD_CTL_ATTACH_REPLY, patches, ARRAY_SIZE(patches));
 }
 
-/* Blocks of 4 KiB: each of the sizes counts in them. */
+/* With logical blocks of 4 KiB, a size that is not a multiple of 4 KiB is rejected. */
 static void test_attach_reply_blocks(void **state)
 {
 	static const struct patch patches[] = {
@@ -401,7 +401,7 @@ static void test_attach_reply_blocks(void **state)
 	}
 }
 
-/* A refusal is a handle and a status, and BUSY and LIMIT say when to ask again. */
+/* A refusal has only a handle and a status, and for BUSY and LIMIT also retry_ms. */
 static void test_attach_refused(void **state)
 {
 	_Alignas(8) u8 body[BODY_MAX];
@@ -495,7 +495,7 @@ static void test_handle_entries(void **state)
 	}
 }
 
-/* The decoder does not know the block of the export, with which the caller goes on. */
+/* The caller of the decoder checks the capacity, because it knows the size of a block. */
 static void test_capacity(void **state)
 {
 	static const struct patch patches[] = {

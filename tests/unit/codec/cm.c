@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Private data of the connection manager: request, reply and rejection.
+ * Tests of the codec of the private data of the connection manager: request, reply and reject.
  */
 #include "fixture.h"
 
@@ -10,8 +10,8 @@ static const struct rnbd_conn_req conn = {
 };
 
 /*
- * Put @wire into private data of @len bytes, patch it and decode it. The bytes
- * behind @wire are zero.
+ * Copy @wire to private data of @len bytes, apply @patch and decode the result. The bytes
+ * behind @wire are zero. A decoder that fails must not write to its result.
  */
 static enum rnbd_proto_err try_private(const void *wire, u32 size, u32 len,
 				       const struct patch *patch)
@@ -31,7 +31,7 @@ static enum rnbd_proto_err try_private(const void *wire, u32 size, u32 len,
 	if (patch)
 		unit_put(buf + patch->offset, patch->bytes, patch->value);
 
-	/* the size tells the first, a status of 0x22 the last */
+	/* Only a request has this size. In a reject, byte 6 is the status, 0x22 in these tests. */
 	if (size == sizeof(struct rnbd_cm_req)) {
 		fault = rnbd_decode_cm_req(buf, len, &out);
 		if (fault)
@@ -54,7 +54,7 @@ static void try_private_patches(const void *wire, u32 size,
 	struct patch behind = { .bytes = 1, .want = RNBD_PERR_LONG };
 	u32 i, len;
 
-	/* nothing at all may mean something */
+	/* Length 0 is left out, because a reject without private data is valid. */
 	for (len = 1; len < size; len++)
 		assert_fault(try_private(wire, size, len, NULL),
 			     RNBD_PERR_SHORT);
@@ -90,7 +90,7 @@ static void test_cm_req(void **state)
 		PATCH(rnbd_cm_req, conn, 1, NONE),
 		PATCH(rnbd_cm_req, conn, 1024, GEOMETRY),
 		PATCH(rnbd_cm_req, conn, 0xffff, GEOMETRY),
-		/* connection 0 has the number of the epoch, and no other has it */
+		/* The attempt of queue 0 equals the epoch; that of other queues is higher. */
 		PATCH(rnbd_cm_req, conn, 0, EPOCH),
 		PATCH(rnbd_cm_req, attempt, 0, EPOCH),
 		PATCH(rnbd_cm_req, attempt, 5, EPOCH),
@@ -212,7 +212,10 @@ static void test_cm_rej(void **state)
 	try_private_patches(&wire, sizeof(wire), patches, ARRAY_SIZE(patches));
 }
 
-/* Of the connection manager: nothing but zeros, however many, and no other byte. */
+/*
+ * A reject of the connection manager itself has no private data, or only zeros of any length.
+ * The decoder reports it as BUSY. A byte that is not zero makes the reject invalid.
+ */
 static void test_cm_rej_empty(void **state)
 {
 	static const u32 lens[] = { 0, 1, 15, 16, 17, 148 };

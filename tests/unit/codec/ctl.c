@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CONTROL frames: round trips, the bounds of lengths, bodies of other versions, and
- * entries of unknown types.
+ * Tests of the codec of CONTROL frames: round trips, bounds of the lengths, entries of unknown
+ * types, and bodies that are longer or shorter than in this version.
  */
 #include "fixture.h"
 
@@ -10,7 +10,7 @@ static const u8 body[40] = {
 	17, 18, 19, 20, 21, 22, 23, 24,
 };
 
-/* An empty entry, one of 24 bytes behind the head, and one of 8 zeros; unknown types. */
+/* Entries of unknown types, with bodies of no bytes, of 24 bytes and of 8 zeros. */
 static const struct rnbd_ctl_entry entries[] = {
 	{ .type = 0x101, .mandatory = true, .id = 0x80000001 },
 	{ .type = 0x7fff, .id = 7, .body = body, .bytes = 24 },
@@ -36,7 +36,7 @@ static void message_ctl(struct message *msg)
 	assert_int_equal(msg->frame.bytes, BYTES);
 }
 
-/* Decode all entries; the first error, after which nothing was changed. */
+/* Decode all entries up to the first error. The failing call must not change its results. */
 static enum rnbd_proto_err decode_all(const struct message *msg)
 {
 	struct rnbd_ctl_entry entry, untouched;
@@ -83,7 +83,7 @@ static void test_ctl_round_trip(void **state)
 	assert_fault(decode_all(&msg), RNBD_PERR_NONE);
 }
 
-/* The bytes of the head, as Documentation/protocol.rst has them. */
+/* The encoded head has the bytes that Documentation/protocol.rst specifies. */
 static void test_ctl_bytes(void **state)
 {
 	static const u8 head[] = { 0x02, 0x81, 16, 0, 0x0d, 0x0c, 0x0b, 0x0a };
@@ -110,7 +110,7 @@ static void test_ctl_lengths(void **state)
 		{ 16, 12, RNBD_PERR_LENGTH },
 		{ 16, 0xffff, RNBD_PERR_LENGTH },
 		{ 16, 0xfff8, RNBD_PERR_SHORT },
-		/* up to the end of the frame: none is left for the others */
+		/* The first entry takes all bytes of the frame; none are left for the others. */
 		{ 16, BYTES, RNBD_PERR_SHORT },
 		{ AT_SECOND, 40, RNBD_PERR_LONG },
 		{ AT_THIRD, 8, RNBD_PERR_LONG },
@@ -123,7 +123,7 @@ static void test_ctl_lengths(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(try); i++) {
 		message_ctl(&msg);
-		/* A longer second entry leaves the third one room for its head only. */
+		/* The third entry is a head without a body, which ends 8 bytes before the frame. */
 		if (try[i].at == AT_SECOND) {
 			message_init(&msg, RNBD_FRAME_CONTROL, 3, BYTES + 8);
 			rnbd_encode_ctl(msg.buf + 16, &entries[0]);
@@ -143,14 +143,14 @@ static void test_ctl_frame(void **state)
 	struct message msg;
 
 	(void)state;
-	/* type 0, also with the mandatory bit */
+	/* Type 0 is invalid, with and without the mandatory bit. */
 	message_ctl(&msg);
 	unit_put(msg.buf + 16, 2, 0);
 	assert_fault(decode_all(&msg), RNBD_PERR_TYPE);
 	unit_put(msg.buf + 16, 2, 0x8000);
 	assert_fault(decode_all(&msg), RNBD_PERR_TYPE);
 
-	/* fewer and more entries than the head of the frame says */
+	/* nr_entries is lower or higher than the number of entries in the frame. */
 	message_ctl(&msg);
 	unit_put(msg.buf + 2, 2, 2);
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
@@ -163,12 +163,12 @@ static void test_ctl_frame(void **state)
 	unit_put(msg.buf + 2, 2, 0xffff);
 	assert_fault(message_decode(&msg), RNBD_PERR_SHORT);
 
-	/* no inline data */
+	/* A CONTROL frame carries no inline data. */
 	message_ctl(&msg);
 	unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
 	assert_fault(message_decode(&msg), RNBD_PERR_FLAGS);
 
-	/* a frame of another type, and one that nobody checked */
+	/* A frame of another type, and a frame of 7 bytes that skipped rnbd_decode_frame(). */
 	message_init(&msg, RNBD_FRAME_REPLY, 2, 32);
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
 	assert_fault(rnbd_decode_ctl(&msg.frame, &pos, &entry), RNBD_PERR_TYPE);
@@ -179,7 +179,7 @@ static void test_ctl_frame(void **state)
 	assert_fault(rnbd_decode_ctl(&msg.frame, &pos, &entry), RNBD_PERR_SHORT);
 }
 
-/* Bodies of other versions: shorter, longer with zeros, longer with something else. */
+/* A body that is too short is rejected, a longer one if the additional bytes are not zero. */
 static void test_ctl_body(void **state)
 {
 	struct rnbd_ctl_pos pos = { };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists of exports.
+ * Tests of the codec of the entries that list exports (discovery).
  */
 #include "fixture.h"
 
@@ -62,7 +62,7 @@ static void test_export(void **state)
 	}
 	assert_fault(decode_export(body, 104, &out), RNBD_PERR_SHORT);
 
-	/* a name that fills the field is cut by the encoder */
+	/* The encoder truncates a name of 64 bytes. */
 	out = export0;
 	memset(out.name, 'n', sizeof(out.name));
 	rnbd_encode_export((void *)body, &out);
@@ -111,7 +111,7 @@ static void test_list_end(void **state)
 		     RNBD_PERR_SHORT);
 }
 
-/* A LIST entry has no body, except zeros of a later version. */
+/* A LIST entry has no body; zeros from a later version of the protocol are accepted. */
 static void test_list(void **state)
 {
 	u8 body[16] = { 0 };

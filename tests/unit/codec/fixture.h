@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared parts of the codec's unit tests: messages, and the record of protocol errors
- * that a decoder has returned so far.
+ * Shared parts of the codec's unit tests: messages, and assert_fault(), which records the
+ * protocol errors that a decoder has returned.
  */
 #ifndef RNBD_UNIT_CODEC_FIXTURE_H
 #define RNBD_UNIT_CODEC_FIXTURE_H
@@ -19,7 +19,7 @@
 
 void check_fault(enum rnbd_proto_err got, enum rnbd_proto_err want, const char *what, int line);
 
-/* A change of a valid message, and the result that it must lead to. */
+/* A change of a valid message, and the result that the decoder must then return. */
 struct patch {
 	u32 offset, bytes;
 	u64 value;
@@ -45,13 +45,13 @@ void message_init(struct message *msg, u8 type, u16 nr_entries, u32 bytes);
 enum rnbd_proto_err message_decode_to(const struct message *msg, struct rnbd_frame *frame);
 enum rnbd_proto_err message_decode(struct message *msg);
 
-/* An entry with a copy of @body that ends with its memory; valid until the next call. */
+/* Make an entry with a copy of exactly @bytes of @body; it is valid until the next call. */
 const struct rnbd_ctl_entry *entry_of(u16 type, const void *body, u32 bytes);
 
-/* The login that the tests of logins and of their replies send. */
+/* Login request that the tests of LOGIN and LOGIN_REPLY use. */
 extern const struct rnbd_login_info asked;
 
-/* Each runs the tests of its file and returns the number of those that failed. */
+/* Each function runs the tests of its file and returns the number of failed tests. */
 int codec_frame_tests(void);
 int codec_io_handle_tests(void);
 int codec_io_request_tests(void);

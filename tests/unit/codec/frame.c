@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames: the shape of every type, their length, their header, and the data behind
- * the entries.
+ * Tests of the codec of frames: number and size of the entries of each type, length, header,
+ * and inline data behind the entries.
  */
 #include "fixture.h"
 
@@ -50,7 +50,7 @@ static void test_frame_size(void **state)
 		for (msg.len = len + 1; msg.len < len + 40; msg.len++)
 			assert_fault(message_decode(&msg), RNBD_PERR_LONG);
 
-		/* one entry more or less than there are bytes for */
+		/* nr_entries does not match the bytes of the frame. */
 		if (shapes[i].type == RNBD_FRAME_CREDIT)
 			continue;
 		msg.len = len;
@@ -102,20 +102,20 @@ static void test_frame_faults(void **state)
 		}
 	}
 
-	/* a credit frame has no entry */
+	/* A CREDIT frame has no entry. */
 	message_init(&msg, RNBD_FRAME_CREDIT, 1, 0);
 	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
 	message_init(&msg, RNBD_FRAME_CREDIT, 1, 32);
 	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
 	message_init(&msg, RNBD_FRAME_CREDIT, 0, 0);
 	unit_put(msg.buf + 4, 2, 0);
-	/* a mere sign of life */
+	/* A CREDIT frame that returns no credit is a keep-alive. */
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
 	unit_put(msg.buf + 4, 2, 1);
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
 }
 
-/* Only requests and replies have data behind them, and those have some. */
+/* Only REQUEST and REPLY frames may have the flag DATA, with at least one byte of data. */
 static void test_frame_data(void **state)
 {
 	struct message msg;
@@ -136,7 +136,7 @@ static void test_frame_data(void **state)
 			if (!may || !more)
 				continue;
 			assert_int_equal(msg.frame.data_bytes, more);
-			/* nobody has asked for them */
+			/* No entry refers to the data. */
 			assert_fault(rnbd_decode_end(&msg.frame), RNBD_PERR_LONG);
 			unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA | 2);
 			assert_fault(message_decode(&msg), RNBD_PERR_RESERVED);

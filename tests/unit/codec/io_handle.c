@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The handle of a request, which the first step of decoding finds, and what passes from
- * that step to the second one.
+ * Tests of the first step of decoding a request. rnbd_begin_request() returns the handle of the
+ * request in a cursor, from which the second step, rnbd_decode_request(), continues.
  */
 #include "fixture.h"
 
@@ -13,7 +13,7 @@ static const struct rnbd_export_limits export_limits = {
 	.capacity = 1ull << 40, .block_mask = 511, .max_io = 8192,
 };
 
-/* A frame with as many requests, which differ in their tags and in their handles. */
+/* Make a frame of @nr requests, whose tags and handles all differ. */
 static void message_requests(struct message *msg, u32 nr)
 {
 	u32 i;
@@ -31,7 +31,7 @@ static void message_requests(struct message *msg, u32 nr)
 	assert_fault(message_decode(msg), RNBD_PERR_NONE);
 }
 
-/* The first step looks at nothing but the handle. */
+/* The first step checks only the handle. */
 static void test_handle(void **state)
 {
 	static const struct patch patches[] = {
@@ -77,7 +77,7 @@ static void test_handle_of_each(void **state)
 		assert_int_equal(cursor[i].handle.index, 4095 - i);
 		assert_int_equal(cursor[i].handle.generation, ~i);
 	}
-	/* The second step uses the copy, and goes on behind the place of the first one. */
+	/* The second step decodes the copy in the cursor and returns the next position. */
 	memset(msg.buf + 16, 0xee, 5 * 32);
 	for (i = 0; i < 5; i++) {
 		pos = 0xffff;
@@ -89,7 +89,7 @@ static void test_handle_of_each(void **state)
 	}
 }
 
-/* What the first step refuses, and the entries behind it that the second one misses. */
+/* Both steps reject missing and incomplete entries, the first also other types of frames. */
 static void test_handle_entries(void **state)
 {
 	const struct rnbd_request req = {

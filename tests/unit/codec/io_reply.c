@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replies to requests, with and without inline data, and queries about requests.
+ * Tests of the codec of replies to requests, with and without inline data, and of queries about
+ * requests.
  */
 #include "fixture.h"
 
@@ -18,7 +19,7 @@ static void test_reply(void **state)
 		PATCH(rnbd_reply_entry, status, 0xffff, STATUS),
 		PATCH(rnbd_reply_entry, length, 0, NONE),
 		PATCH(rnbd_reply_entry, length, 0xffffffff, NONE),
-		/* without inline data */
+		/* The frame has no inline data. */
 		PATCH(rnbd_reply_entry, flags, RNBD_REPLY_INLINE, SHORT),
 		PATCH(rnbd_reply_entry, flags, 2, FLAGS),
 		PATCH(rnbd_reply_entry, flags, 0x80, FLAGS),
@@ -114,7 +115,7 @@ static void test_reply_inline(void **state)
 				     bytes == 1536 ? RNBD_PERR_NONE : RNBD_PERR_LONG);
 	}
 
-	/* nothing is not sent inline, least of all by a request that failed */
+	/* An inline reply has at least one byte of data; a failed request has none. */
 	message_init(&msg, RNBD_FRAME_REPLY, 1, 16 + 512);
 	unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
 	rnbd_encode_reply((void *)(msg.buf + 16), &none);
@@ -123,7 +124,7 @@ static void test_reply_inline(void **state)
 	none.status = RNBD_ST_IO;
 	rnbd_encode_reply((void *)(msg.buf + 16), &none);
 	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_PERR_SHORT);
-	/* as long as 32 bits can say */
+	/* The largest length does not wrap around. */
 	none = replies[0];
 	none.length = 0xffffffff;
 	rnbd_encode_reply((void *)(msg.buf + 16), &none);
@@ -172,7 +173,7 @@ static void test_query(void **state)
 			     RNBD_PERR_NONE);
 		assert_int_equal(out.tag, 7);
 		assert_int_equal(out.state, query.state);
-		/* a query is no answer, nor the other way round */
+		/* The body of a query is invalid as an answer, and the reverse. */
 		assert_fault(rnbd_decode_query(entry_of(other, body, 8), 32, &out),
 			     RNBD_PERR_STATUS);
 		assert_fault(rnbd_decode_query(entry_of(type, body, 7), 32, &out),

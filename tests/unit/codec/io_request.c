@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests: round trips, the bounds of each field and of the extents, sums that
- * wrap, and inline data.
+ * Tests of the codec of requests: round trips, bounds of each field and of the extents, sums that
+ * wrap around, and inline data.
  */
 #include "fixture.h"
 
@@ -19,7 +19,7 @@ static const struct rnbd_export_limits export_limits = {
 	.max_write_zeroes = 1u << 20,
 };
 
-/* A request to which a test gives no handle gets this one. */
+/* Handle of the requests for which a test sets no handle. */
 static const struct rnbd_handle some_handle = { .index = 4095, .generation = 0x80000001 };
 
 static void encode_request(void *at, const struct rnbd_request *req)
@@ -103,7 +103,7 @@ static void assert_request_equal(const struct rnbd_request *a,
 	}
 }
 
-/* A read or write of @nr_extents runs, each 2 units long, from the top down. */
+/* Make a READ or WRITE of @nr_extents extents of 2 units each, at descending addresses. */
 static struct rnbd_request data_request(u8 op, u8 nr_extents)
 {
 	struct rnbd_request req = {
@@ -172,7 +172,7 @@ static void test_request_round_trip(void **state)
 	}
 }
 
-/* Several requests in one frame are walked by position. */
+/* Requests in one frame are decoded one after the other, by the returned position. */
 static void test_request_many(void **state)
 {
 	static const u8 nr_extents[] = { 1, 5, 6, 17, 2, 1 };
@@ -205,7 +205,7 @@ static void test_request_many(void **state)
 	assert_fault(decode_request(&msg, &pos, &limits, &out),
 		     RNBD_PERR_COUNT);
 
-	/* the extents of the last request end behind the frame */
+	/* nr_entries is too low for the extents of the last request. */
 	for (i = 2; i <= RNBD_EXTENTS_MAX; i++) {
 		req[0] = data_request(RNBD_OP_READ, i);
 		message_request(&msg, &req[0]);
@@ -217,7 +217,7 @@ static void test_request_many(void **state)
 			assert_fault(decode_request(&msg, &pos, &limits, &out),
 				     RNBD_PERR_COUNT);
 
-			/* the same behind other requests */
+			/* The same request at position 5 of the frame. */
 			memmove(msg.buf + 16 + 32 * 5, msg.buf + 16,
 				32 * entries);
 			unit_put(msg.buf + 2, 2, 5 + entries);
@@ -233,7 +233,7 @@ static void test_request_many(void **state)
 
 static void test_request_patches(void **state)
 {
-	/* of a READ of 3 extents, 2 units each */
+	/* Each patch changes a READ of 3 extents of 2 units each. */
 	static const struct patch patches[] = {
 		PATCH(rnbd_req_entry, op, 0, OP),
 		PATCH(rnbd_req_entry, op, RNBD_OP_END, OP),
@@ -277,10 +277,10 @@ static void test_request_patches(void **state)
 		PATCH(rnbd_req_entry, nr_extents, 17, COUNT),
 		PATCH(rnbd_req_entry, nr_extents, 18, EXTENT),
 		PATCH(rnbd_req_entry, nr_extents, 255, EXTENT),
-		/* reserved, the first and the last bit */
+		/* The first and the last bit of the reserved byte. */
 		{ 25, 1, 1, RNBD_PERR_RESERVED },
 		{ 25, 1, 0x80, RNBD_PERR_RESERVED },
-		/* the first extent, 900+2 */
+		/* The first extent, valid as units 900 and 901. */
 		PATCH(rnbd_req_entry, extent.unit, 998, NONE),
 		PATCH(rnbd_req_entry, extent.unit, 999, EXTENT),
 		PATCH(rnbd_req_entry, extent.unit, 1000, EXTENT),
@@ -298,14 +298,14 @@ static void test_request_patches(void **state)
 		PATCH(rnbd_req_entry, extent.units, 1, EXTENT),
 		PATCH(rnbd_req_entry, extent.units, 0xffffffff, EXTENT),
 		PATCH(rnbd_req_entry, extent.units, 0x80000000, EXTENT),
-		/* the second, 896+2, and the third, 892+2 */
+		/* The second extent, valid as 896 and 897, and the third, as 892 and 893. */
 		{ 32, 4, 899, RNBD_PERR_EXTENT },
 		{ 32, 4, 890, RNBD_PERR_NONE },
 		{ 36, 4, 0, RNBD_PERR_EXTENT },
 		{ 40, 4, 896, RNBD_PERR_EXTENT },
 		{ 40, 4, 900, RNBD_PERR_EXTENT },
 		{ 44, 4, 0xfffffffe, RNBD_PERR_EXTENT },
-		/* not used and not zero */
+		/* The unused extents behind the third must be zero. */
 		{ 48, 4, 1, RNBD_PERR_EXTENT },
 		{ 52, 4, 1, RNBD_PERR_EXTENT },
 		{ 60, 4, 0x80000000, RNBD_PERR_EXTENT },
@@ -330,7 +330,7 @@ static void test_request_patches(void **state)
 	}
 }
 
-/* Units that add up only if the sum wraps around 32 bits. */
+/* Extents whose sum of units is right only modulo 2^32 are rejected. */
 static void test_request_sum_wraps(void **state)
 {
 	struct rnbd_export_limits exp = export_limits;
@@ -351,7 +351,7 @@ static void test_request_sum_wraps(void **state)
 	req.extents[0].unit = 0xfffffffe;
 	assert_fault(try_request(&req, &wide), RNBD_PERR_NONE);
 
-	/* the largest length there is does not become 0 units */
+	/* The largest length of 32 bits is rounded up to 2^20 units, not to 0. */
 	exp.max_io = 0xffffffff;
 	exp.block_mask = 0;
 	wide.pool_units = 1u << 20;
@@ -363,7 +363,7 @@ static void test_request_sum_wraps(void **state)
 	assert_fault(try_for(&req, &wide, &exp), RNBD_PERR_EXTENT);
 }
 
-/* An end of the range that wraps around 64 bits. */
+/* A range whose end wraps around 64 bits is rejected. */
 static void test_request_range_wraps(void **state)
 {
 	struct rnbd_export_limits wide = export_limits;
@@ -379,7 +379,7 @@ static void test_request_range_wraps(void **state)
 	assert_fault(try_for(&req, &limits, &wide), RNBD_PERR_OFFSET);
 }
 
-/* An extent of no units, although the others hold all of the data. */
+/* An extent of no units is rejected, even if the other extents hold all of the data. */
 static void test_request_empty_extent(void **state)
 {
 	struct rnbd_request req = {
@@ -391,7 +391,7 @@ static void test_request_empty_extent(void **state)
 	(void)state;
 	assert_fault(try_request(&req, &limits), RNBD_PERR_EXTENT);
 	req.extents[1] = req.extents[0];
-	/* in front, in the middle and at the border of a segment */
+	/* An empty extent is rejected at every unit, the boundaries of segments included. */
 	for (i = 0; i <= limits.pool_units; i++) {
 		req.extents[0] = (struct rnbd_extent) { i, 0 };
 		assert_fault(try_request(&req, &limits), RNBD_PERR_EXTENT);
@@ -446,7 +446,7 @@ static void test_request_plain_faults(void **state)
 	for (i = 0; i < ARRAY_SIZE(try); i++)
 		assert_fault(try_request(&try[i].req, &limits), try[i].want);
 
-	/* what is not offered */
+	/* The export does not support the operation. */
 	none.max_discard = 0;
 	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_OP);
 	req.op = RNBD_OP_WRITE_ZEROES;
@@ -454,7 +454,7 @@ static void test_request_plain_faults(void **state)
 	none.max_write_zeroes = 0;
 	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_OP);
 
-	/* an extent without a count */
+	/* The first extent is set although nr_extents is 0. */
 	req = (struct rnbd_request) { .op = RNBD_OP_FLUSH };
 	message_request(&msg, &req);
 	unit_put(msg.buf + 16 + 16, 4, 1);
@@ -465,7 +465,7 @@ static void test_request_plain_faults(void **state)
 	assert_fault(decode_request(&msg, &pos, &limits, &out),
 		     RNBD_PERR_EXTENT);
 
-	/* blocks of 4 KiB */
+	/* With blocks of 4 KiB, offset and length are multiples of 4 KiB. */
 	none.block_mask = 4095;
 	req = data_request(RNBD_OP_READ, 1);
 	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_NONE);
@@ -475,13 +475,13 @@ static void test_request_plain_faults(void **state)
 	req.length -= 512;
 	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_LENGTH);
 
-	/* a frame of another type */
+	/* A frame of another type. */
 	message_init(&msg, RNBD_FRAME_REPLY, 2, 32);
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
 	assert_fault(decode_request(&msg, &pos, &limits, &out),
 		     RNBD_PERR_TYPE);
 
-	/* a frame nobody checked */
+	/* A frame of 31 bytes that skipped rnbd_decode_frame(). */
 	msg.frame = (struct rnbd_frame) {
 		.type = RNBD_FRAME_REQUEST, .nr_entries = 9,
 		.entries = msg.buf + 16, .bytes = 31,
@@ -498,7 +498,7 @@ static struct rnbd_request inline_request(u8 op, u32 length)
 	};
 }
 
-/* WRITEs take their data in order; a READ takes none. */
+/* Inline WRITEs get the data of the frame in the order of their entries, READs get none. */
 static void test_request_inline(void **state)
 {
 	struct rnbd_limits lim = limits;
@@ -547,7 +547,7 @@ static void test_request_inline(void **state)
 			     bytes == 2048 ? RNBD_PERR_NONE : RNBD_PERR_LONG);
 	}
 
-	/* longer than was granted, or not granted, or of another operation */
+	/* Longer than granted, not granted at all, or not a READ or WRITE. */
 	req[0] = inline_request(RNBD_OP_WRITE, 2048);
 	assert_fault(try_request(&req[0], &lim), RNBD_PERR_LENGTH);
 	req[0] = inline_request(RNBD_OP_READ, 4096 + 512);
@@ -560,7 +560,7 @@ static void test_request_inline(void **state)
 	assert_fault(try_request(&req[0], &lim), RNBD_PERR_NONE);
 	lim.inline_read = 0;
 	assert_fault(try_request(&req[0], &lim), RNBD_PERR_FLAGS);
-	/* no data at all */
+	/* An inline WRITE in a frame without data. */
 	req[0] = inline_request(RNBD_OP_WRITE, 512);
 	assert_fault(try_request(&req[0], &lim), RNBD_PERR_SHORT);
 	lim.inline_write = 0;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about the segments of a pool: round trips, the bounds of every field, and
- * short bodies.
+ * Tests of the codec of the control entries about the segments of a pool: round trips, bounds of
+ * each field, and bodies that are too short.
  */
 #include "fixture.h"
 
-/* 19 segments come with the login, the last with 24 units. */
+/* Login reply with 19 segments of the floor, 32 units each, except the last with 24. */
 static const struct rnbd_grant granted = {
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
 	.max_units = 4096, .nr_slots = 150,
 };
 
-/* Segments of up to 512 units. */
+/* Login reply with segments of up to 512 units. */
 static const struct rnbd_grant granted_large = {
 	.pool_units = 600, .segment_units = 512, .nr_segments = 2,
 	.max_units = 4096, .nr_slots = 20,
@@ -28,10 +28,10 @@ static void encode_segment(u8 *body, u32 slot)
 	rnbd_encode_segment((void *)body, &seg);
 }
 
-/* Those of the login come in their order and have a size each. */
+/* The segments of the floor arrive in the order of their slots. Each has one valid size. */
 static void test_first_segments(void **state)
 {
-	/* of segment 0 with 32 units */
+	/* Each patch changes segment 0, which has 32 units. */
 	static const struct patch patches[] = {
 		PATCH(rnbd_ctl_segment, units, 0, LIMITS),
 		PATCH(rnbd_ctl_segment, units, 31, LIMITS),
@@ -46,7 +46,7 @@ static void test_first_segments(void **state)
 		PATCH(rnbd_ctl_segment, rkey, 0xffffffff, NONE),
 		PATCH(rnbd_ctl_segment, generation, 0, LIMITS),
 		PATCH(rnbd_ctl_segment, generation, 1, NONE),
-		/* not the first one, which is the next to come */
+		/* Slot 0 is expected next. */
 		PATCH(rnbd_ctl_segment, slot, 1, COUNT),
 		PATCH(rnbd_ctl_segment, slot, 18, COUNT),
 		PATCH(rnbd_ctl_segment, slot, 0xffffffff, COUNT),
@@ -111,7 +111,7 @@ static enum rnbd_proto_err decode_later(u32 slot, u32 units, const struct rnbd_g
 	return fault;
 }
 
-/* Later ones come in any slot, and their size is a multiple of a granule. */
+/* Later segments may have any slot. Their size is segment_units or a multiple of 64 units. */
 static void test_later_segments(void **state)
 {
 	(void)state;
@@ -125,7 +125,7 @@ static void test_later_segments(void **state)
 	assert_fault(decode_later(1, 448, &granted_large), RNBD_PERR_NONE);
 	assert_fault(decode_later(1, 576, &granted_large), RNBD_PERR_LIMITS);
 	assert_fault(decode_later(1, U32_MAX & ~63u, &granted_large), RNBD_PERR_LIMITS);
-	/* no granule fits a segment */
+	/* If segment_units is less than a granule, it is the only valid size. */
 	assert_fault(decode_later(149, 32, &granted), RNBD_PERR_NONE);
 	assert_fault(decode_later(149, 31, &granted), RNBD_PERR_LIMITS);
 	assert_fault(decode_later(149, 64, &granted), RNBD_PERR_LIMITS);
@@ -212,7 +212,7 @@ static void try_lease(u16 type, u32 deadline_ms)
 		     RNBD_PERR_RESERVED);
 }
 
-/* Only a RECLAIM has a deadline. */
+/* RECLAIM, RELEASE and RELEASED have the same body. Only RECLAIM may have a deadline. */
 static void test_lease(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Login requests, and the challenge and the proofs of an authentication.
+ * Tests of the codec of LOGIN, CHALLENGE, PROOF and JOIN_REPLY entries.
  */
 #include "fixture.h"
 
@@ -48,7 +48,7 @@ static void test_login(void **state)
 		PATCH(rnbd_ctl_login, inline_read, 0xffffffff, NONE),
 		PATCH(rnbd_ctl_login, inline_write, 0, NONE),
 		PATCH(rnbd_ctl_login, inline_write, 0xffffffff, NONE),
-		/* wishes without the feature */
+		/* Inline data are requested without the feature bit for them. */
 		PATCH(rnbd_ctl_login, features, 0xe, RESERVED),
 		PATCH(rnbd_ctl_login, fence_generation, 0xffffffff, NONE),
 	};
@@ -75,7 +75,7 @@ static void test_login(void **state)
 		if (fault)
 			assert_memory_equal(&out, &untouched, sizeof(out));
 	}
-	/* the last round was without a patch */
+	/* The last round applied no patch, so @out is the encoded login. */
 	assert_memory_equal(out.boot_id, asked.boot_id, 16);
 	assert_true(out.features == 0xf && out.pool_bytes == 32u << 20);
 	assert_int_equal(out.max_io, 1u << 20);
@@ -156,7 +156,7 @@ static void test_join_reply(void **state)
 	assert_fault(rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 32), &out),
 		     RNBD_PERR_SHORT);
 
-	/* a refusal has no proof, and perhaps a time */
+	/* A refusal has no MAC. It may have retry_ms. */
 	info.status = RNBD_ST_LIMIT;
 	info.retry_ms = 77;
 	rnbd_encode_join_reply((void *)body, &info);
@@ -184,7 +184,7 @@ static void test_proof(void **state)
 	assert_memory_equal(nonce_out, nonce, 32);
 	assert_memory_equal(mac_out, mac, 32);
 
-	/* that of a target has no nonce */
+	/* The nonce in the proof of a target must be zero. */
 	memset(mac_out, 0xa5, 32);
 	assert_fault(rnbd_decode_proof(entry_of(RNBD_CTL_PROOF, body, 64), NULL, mac_out),
 		     RNBD_PERR_RESERVED);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Login replies: what the target grants.
+ * Tests of the codec of LOGIN_REPLY entries, and the checks of the values that the target grants.
  */
 #include "fixture.h"
 
 static const struct rnbd_grant granted = {
 	.status = RNBD_ST_OK, .nr_queues = 2, .queue_depth = 64, .features = 5,
 	.max_io = 1u << 20,
-	/* 19 segments, the last with 24 units */
+	/* The last of the 19 segments has 24 units. */
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
 	.max_units = 4096, .nr_slots = 150,
 	.keepalive_ms = 3000,
@@ -15,7 +15,7 @@ static const struct rnbd_grant granted = {
 	.target_uuid = { 1, 2 }, .join_key = { [31] = 3 },
 };
 
-#define BYTES	104u	/* of the body of a LOGIN_REPLY */
+#define BYTES	104u	/* size of the body of a LOGIN_REPLY */
 
 static enum rnbd_proto_err decode_grant(const u8 *body, struct rnbd_grant *grant)
 {
@@ -90,12 +90,12 @@ static void test_grant_patches(void **state)
 		PATCH(rnbd_ctl_login_reply, inline_write, 513, LIMITS),
 		PATCH(rnbd_ctl_login_reply, inline_write, 0xffffffff, LIMITS),
 		PATCH(rnbd_ctl_login_reply, retry_ms, 1, RESERVED),
-		/* no UUID */
+		/* The UUID of the target must not be zero. */
 		PATCH(rnbd_ctl_login_reply, target_uuid[0], 3, NONE),
 		{ 48, 2, 0, RNBD_PERR_IDENTITY },
 		PATCH(rnbd_ctl_login_reply, join_key[31], 0, NONE),
 		PATCH(rnbd_ctl_login_reply, features, 1, NONE),
-		/* limits without the feature */
+		/* Inline data are granted without the feature bit for them. */
 		PATCH(rnbd_ctl_login_reply, features, 0, RESERVED),
 		PATCH(rnbd_ctl_login_reply, features, 0xf, NONE),
 		PATCH(rnbd_ctl_login_reply, features, 0x10, FLAGS),
@@ -164,7 +164,7 @@ static void test_grant_pool(void **state)
 	struct rnbd_grant grant = granted;
 
 	(void)state;
-	/* the share of a queue holds exactly one request, or one unit less */
+	/* The share of a queue must hold the largest request: one unit less is rejected. */
 	grant.pool_units = 512;
 	grant.nr_segments = 16;
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
@@ -173,7 +173,10 @@ static void test_grant_pool(void **state)
 	grant.max_io = 255 * 4096;
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 
-	/* 256 units in segments of 16 take 17 extents, 257 take 18 */
+	/*
+	 * A request may need at most 17 extents. 256 units need up to 17 in segments of 16. In
+	 * segments of 8, 129 units need up to 17, and 130 units up to 18.
+	 */
 	grant = granted;
 	grant.pool_units = 512;
 	grant.segment_units = 16;
@@ -188,7 +191,7 @@ static void test_grant_pool(void **state)
 	grant.max_io = 130 * 4096;
 	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 
-	/* one segment larger than the pool; the whole requested pool, and more */
+	/* One segment that is larger than the pool; then the whole requested pool, and more. */
 	grant = granted;
 	grant.segment_units = 1u << 20;
 	grant.nr_segments = 1;
@@ -205,7 +208,7 @@ static void test_grant_pool(void **state)
 	grant.segment_units = 2u << 20;
 	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 
-	/* fewer units than queues, nothing to divide by */
+	/* With fewer units than queues, the share of a queue has no unit. */
 	grant = granted;
 	grant.max_io = 4096;
 	grant.pool_units = 1;
@@ -215,7 +218,7 @@ static void test_grant_pool(void **state)
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 }
 
-/* With a floor of its own, the client does not divide the pool among its connections. */
+/* If a floor was requested, all of it must hold the largest request, not each queue's share. */
 static void test_grant_floor(void **state)
 {
 	struct rnbd_login_info floor = asked;
@@ -237,7 +240,7 @@ static void test_grant_floor(void **state)
 		     RNBD_PERR_LIMITS);
 }
 
-/* The largest pool, and the largest number of segments. */
+/* The largest pool and the largest number of segments are accepted, larger ones are not. */
 static void test_grant_large(void **state)
 {
 	struct rnbd_login_info large = asked;
@@ -270,7 +273,7 @@ static void test_grant_large(void **state)
 		     RNBD_PERR_LIMITS);
 }
 
-/* Any refusal is a status, and two of them may have a time. */
+/* A refusal has only a status. With BUSY and LIMIT it may have retry_ms. */
 static void test_grant_refused(void **state)
 {
 	struct rnbd_grant grant = granted, out;

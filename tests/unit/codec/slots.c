@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about receive slots and requests of a connection.
+ * Tests of the codec of the control entries about the receive slots and requests of a connection.
  */
 #include "fixture.h"
 #include "slots.h"
@@ -56,7 +56,7 @@ static void test_round_trip(void **state)
 		     RNBD_PERR_NONE);
 	assert_int_equal(out.slots, info.slots);
 	assert_int_equal(out.depth, info.depth);
-	/* A later version may say more. */
+	/* A longer body, from a later version, is valid if the additional bytes are zero. */
 	memset(longer, 0, sizeof(longer));
 	longer[0] = wire;
 	assert_fault(rnbd_decode_slots(entry_of(RNBD_CTL_SLOTS, longer, sizeof(longer)), &out),

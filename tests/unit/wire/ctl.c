@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The bodies of control entries, byte for byte, as version 1 has them.
+ * Tests of the bytes of control entries' bodies in version 1.
  */
 #include "attach.h"
 #include "fixture.h"
@@ -65,7 +65,7 @@ static void test_ctl_lease(void **state)
 	assert_memory_equal(&want, "\x04\x03\x02\x01\0\0\0", 8);
 }
 
-/* A request to attach and its answer: each member carries a number of its own. */
+/* Each member has a value of its own, so that members in the wrong place are detected. */
 static void test_ctl_attach(void **state)
 {
 	const struct rnbd_attach_info info = {
@@ -115,7 +115,7 @@ static void test_ctl_attach(void **state)
 	rnbd_encode_attach_reply(&reply, &grant);
 	assert_memory_equal(&reply, golden, 104);
 
-	/* of a refusal only the begin */
+	/* A refusal has only handle, status and retry_ms. */
 	memset(golden + 12, 0, sizeof(golden) - 12);
 	unit_put(golden + 2, 2, 36);
 	unit_put(golden + 8, 4, 0x51525354);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters of fault points, for files of the modules that are tested in user space.
+ * Replacement of <linux/atomic.h> for module files that are tested in user space: the type of
+ * the counters of fault points.
  */
 #ifndef UNIT_ATOMIC_H
 #define UNIT_ATOMIC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fault points, for files of the modules that are tested in user space: none strikes, so
- * none needs to exist.
+ * Replacement of <linux/jump_label.h> for module files that are tested in user space. Fault
+ * points are never enabled, so their keys need not be defined.
  */
 #ifndef UNIT_JUMP_LABEL_H
 #define UNIT_JUMP_LABEL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lists of files of the modules that are tested in user space.
+ * Replacement of <linux/list.h> for module files that are tested in user space.
  */
 #ifndef UNIT_LIST_H
 #define UNIT_LIST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Minimum of three numbers, for files of the modules that are tested in user space.
+ * Replacement of <linux/minmax.h> for module files that are tested in user space.
  */
 #ifndef UNIT_LINUX_MINMAX_H
 #define UNIT_LINUX_MINMAX_H

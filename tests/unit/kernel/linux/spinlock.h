@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks of files of the modules that are tested in user space, by one thread: a lock must
- * not be taken twice. The test decides whether an attempt to take one succeeds.
+ * Replacement of <linux/spinlock.h> for module files that are tested in user space. Tests have
+ * one thread, so taking a held lock would deadlock and ends the test.
  */
 #ifndef UNIT_SPINLOCK_H
 #define UNIT_SPINLOCK_H
@@ -15,7 +15,7 @@ struct unit_lock {
 
 #define spinlock_t struct unit_lock
 
-/* Supplied by the test. */
+/* Defined by the test: makes spin_trylock() fail although the lock is free. */
 bool unit_trylock_fails(void);
 
 static inline void spin_lock_init(spinlock_t *lock)
