@@ -64,7 +64,7 @@ uname -r >"$OUT/kernel"
 # $disk
 slow_export() {
 	disk=$(null_disk 64 memory_backed=0 discard=0 irqmode=2 completion_nsec=$STORAGE_NS \
-		hw_queue_depth=$STORAGE_AT_ONCE) || exit 1
+		hw_queue_depth=$STORAGE_AT_ONCE max_sectors=256) || exit 1
 	export_disk "$1" "$disk"
 	allow_hosts "$1" 1 $GREEDY
 }
@@ -80,10 +80,12 @@ fast_export() {
 	allow_hosts "$1" 1 $GREEDY
 }
 
-# fit_window EXPORT BYTES: the storage gets as many requests of this size as it works on
+# fit_window EXPORT BYTES: the storage gets as many requests of this size as it works on; sets
+# $window
 fit_window() {
-	# a request costs 16 KiB and its bytes; a window is in requests of 4 KiB
-	window=$((STORAGE_AT_ONCE * (16384 + $2) / (16384 + 4096)))
+	# A request costs 16 KiB and its bytes; a window is in requests of 4 KiB. One of these and
+	# further ones of this size are as many as the storage works on.
+	window=$((((STORAGE_AT_ONCE - 1) * (16384 + $2) + 16384 + 4096) / (16384 + 4096)))
 	echo $window >"$CFG/exports/$1/window" || die "no window"
 }
 default_window() { window=0 && echo 0 >"$CFG/exports/$1/window"; }
@@ -129,14 +131,14 @@ judged() {
 }
 
 measure_depths() {
-	local bs
+	local bs kind
 
 	slow_export disk
 	attach_hosts 8 disk
 	for ((i = 0; i < 8; i++)); do depths[i + 1]=$((1 << i)); done
 	for bs in 4k 128k; do
-		for window in fit default; do
-			"${window}_window" disk $((${bs%k} * 1024))
+		for kind in fit default; do
+			"${kind}_window" disk $((${bs%k} * 1024))
 			contest --rw=randread --bs=$bs --ramp_time=1 --runtime="$seconds"
 			DETAILS=$(jq -c '{ depths: [1, 2, 4, 8, 16, 32, 64, 128], bytes_per_s: . }' "$OUT/rates")
 			judged "$bs: Jain's index of 8 hosts with depth 1 to 128" "$(jain)" index
@@ -196,12 +198,12 @@ measure_cgroup() {
 p99() { jq '.jobs[0].read.lat_ns.percentile["99.000000"] / 1000' "$OUT/fio.json"; }
 
 measure_neighbour() {
-	local storage
+	local storage kind
 
 	for storage in slow random; do
 		"${storage}_export" "$storage"
 		attach_hosts 2 $storage --queue-depth 256
-		for window in fit default; do
+		for kind in fit default; do
 			beside_neighbour $storage
 		done
 		detach_all
@@ -211,19 +213,19 @@ measure_neighbour() {
 
 # beside_neighbour STORAGE: a host with depth 1, alone and beside one with depth 256
 beside_neighbour() {
-	# A host with one request in flight completes few: the percentile is of more than 2,000.
-	local bs alone goal=() long=$((5 * seconds))
+	# A host with one request in flight completes few: the percentile is of more than 1,000.
+	local bs alone goal=() long=$((3 * seconds))
 
 	# A null_blk determines the wait itself.
 	[ "$1" != random ] || goal=("<=" 1.5)
-	"${window}_window" "$1" 4096
+	"${kind}_window" "$1" 4096
 	depths=([1]=1) more=()
 	contest --rw=randread --bs=4k --ramp_time=1 --runtime="$long"
 	alone=$(p99)
 	judged "$1 storage: p99 of depth 1, alone" "$alone" us
 	depths=([1]=1 [2]=256)
 	for bs in 4k 128k; do
-		"${window}_window" "$1" $((${bs%k} * 1024))
+		"${kind}_window" "$1" $((${bs%k} * 1024))
 		more=("--bs=$bs")
 		contest --rw=randread --bs=4k --ramp_time=1 --runtime="$long"
 		DETAILS=$(jq -nc --argjson alone "$alone" --argjson beside "$(p99)" --arg bs $bs \
