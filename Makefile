@@ -24,7 +24,7 @@ help:
 	@echo 'make hw-check TARGET=HOST CLIENT=HOST'
 	@echo '                     read the environment of two machines with RDMA adapters over ssh;'
 	@echo '                     with ACCEPT=yes load the modules there, test them, and restore the'
-	@echo '                     machines; all options: Documentation/hardware.rst'
+	@echo '                     machines; all options: Documentation/admin/hardware.rst'
 	@echo
 	@echo 'The following need root and a Debian machine, install what they need, and'
 	@echo 'run in virtual machines; kernel modules are never loaded here.'

@@ -4,7 +4,7 @@
  *
  * Everything that two machines exchange is here, in wire_ctl.h, wire_login.h, wire_lease.h,
  * wire_slots.h and wire_io.h: the private data of the RDMA connection manager, and the frames
- * of the control ring. Kernel and user space build from it. Documentation/protocol.rst
+ * of the control ring. Kernel and user space build from it. Documentation/reference
  * describes its use.
  *
  * All integers are little-endian and of fixed width. Bytes called "reserved"

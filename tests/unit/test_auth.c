@@ -2,7 +2,7 @@
 /*
  * What is proven at a login: the text byte for byte, and what comes of it, with numbers
  * that were made by another program (Python's hmac). They are in
- * Documentation/protocol.rst too. And the form in which a secret is written down.
+ * Documentation/reference/protocol-authentication.rst too. And the form in which a secret is written down.
  */
 #include "unit.h"
 #include "auth.h"

@@ -29,7 +29,7 @@ static void test_text(void **state)
 	}
 }
 
-/* What Documentation/protocol.rst says of each opcode, written independently of op.c. */
+/* What Documentation/reference/protocol-requests.rst says of each opcode, written independently of op.c. */
 static void test_rows(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of errors in Documentation/protocol.rst, row by row: the errno of the
+ * The table of errors in Documentation/reference/protocol-errors.rst, row by row: the errno of the
  * storage, the status of the reply, the errno of the disk.
  */
 #include "unit.h"

@@ -6,7 +6,7 @@
 . ../lib/rnbd.sh
 
 # What is printed goes to $OUT/golden, masked where it differs from run to run; "Golden
-# files" in Documentation/testing.rst tells how to renew tests/vm/golden with it.
+# files" in Documentation/contributing/tests.rst tells how to renew tests/vm/golden with it.
 GOLDEN=golden
 mkdir -p "$OUT/golden"
 

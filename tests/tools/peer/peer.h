@@ -2,7 +2,7 @@
 /*
  * A peer in user space that breaks the rules of the protocol on purpose.
  *
- * It is written from Documentation/protocol.rst and <rnbd/wire.h> and shares no
+ * It is written from Documentation/reference and <rnbd/wire.h> and shares no
  * other line with the modules: where the two disagree, one of them is wrong. What
  * its opposite sends is checked as strictly, and a frame that the document does not
  * allow fails the case.

@@ -83,7 +83,7 @@ static void test_ctl_round_trip(void **state)
 	assert_fault(decode_all(&msg), RNBD_PERR_NONE);
 }
 
-/* The bytes of the head, as Documentation/protocol.rst has them. */
+/* The bytes of the head, as Documentation/reference/protocol-control.rst has them. */
 static void test_ctl_bytes(void **state)
 {
 	static const u8 head[] = { 0x02, 0x81, 16, 0, 0x0d, 0x0c, 0x0b, 0x0a };
