@@ -190,7 +190,7 @@ lint:
 html:
 	@command -v sphinx-build >/dev/null || \
 		{ echo 'there is no sphinx-build on this machine: apt-get install python3-sphinx' >&2; exit 1; }
-	sphinx-build -n -W --keep-going -q -b html -d build/doctrees Documentation build/html
+	sphinx-build -E -n -W --keep-going -q -b html -d build/doctrees Documentation build/html
 	@echo 'build/html/index.html'
 
 # From the text sources next to them; the results are checked in.
