@@ -6,7 +6,7 @@
  * the client's proof and continues to wait. The target must send its own proof before it
  * grants the login. Further queues prove the key of the session (join.c), which is computed
  * from the secret, or received from the target if there is no secret. See "Authentication"
- * in Documentation/protocol.rst.
+ * in Documentation/reference/protocol-authentication.rst.
  *
  * Ownership: Only an HMAC transform of the session holds the secret. A reconnect therefore
  * does not depend on a key in a kernel keyring. A new secret waits in sess->auth.next_key

@@ -2,8 +2,8 @@
 /*
  * Fault points of the client, for tests: rnbd/rnbd/ in debugfs.
  *
- * Documentation/testing.rst describes each fault point, ../core/inject.h how to arm one. A
- * fault point that is not armed has no effect.
+ * Documentation/contributing/fault-points.rst describes each fault point, ../core/inject.h how
+ * to arm one. A fault point that is not armed has no effect.
  */
 
 #include "../core/inject.h"

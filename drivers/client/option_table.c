@@ -141,7 +141,7 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .option = "pool", .is_size = true,
 	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
-	/* The floor holds the largest request, see "Memory of a session" in design.rst. */
+	/* The floor holds the largest request, see Documentation/explanation/memory.rst. */
 	{ "pool_floor_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_FLOOR,
 	  .option = "pool-floor", .is_size = true, .zero = "fixed",
 	  .preset = SZ_1M, .report = RNBDC_REPORT_BOTH,

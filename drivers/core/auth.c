@@ -2,8 +2,8 @@
 /*
  * Text that both ends authenticate at a login, and when a further connection joins.
  *
- * Operation: see "Authentication" in Documentation/protocol.rst. The text is the input of the
- * HMAC. This text has a fixed form and begins with a label for its purpose, so a proof for one
+ * Operation: see Documentation/reference/protocol-authentication.rst. The text is the input of
+ * the HMAC. It has a fixed form and begins with a label for its purpose, so a proof for one
  * purpose is not valid for another. The text is built by encoding what the decoders returned.
  * The decoders accept only bytes that the encoders would send, so both ends build the same
  * text.

@@ -7,7 +7,7 @@
  * storage fails the request that met it, and is never a path error, because another path leads
  * to the same storage. A target that has lost its storage, or its own path to it, counts as a
  * lost path. A shortage of memory is temporary: the client sends the request again.
- * Documentation/protocol.rst has the table.
+ * Documentation/reference/protocol-errors.rst has the table.
  * Ownership: none.
  * Concurrency: pure functions, any context.
  * Errors: an unknown errno or status is mapped to an error of the storage.

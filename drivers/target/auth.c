@@ -11,7 +11,7 @@
  * host. The target then proves to the client that it knows the same secret. Further queues prove
  * the key of the session (join.c). The client computes this key from the secret; a client
  * without a secret receives it from the target. See "Authentication" in
- * Documentation/protocol.rst.
+ * Documentation/reference/protocol-authentication.rst.
  *
  * Ownership
  *

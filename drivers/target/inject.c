@@ -2,7 +2,8 @@
 /*
  * Fault points of the target, for tests: rnbd/rnbd-target/ in debugfs.
  *
- * Documentation/testing.rst documents each point; ../core/inject.h implements them.
+ * Documentation/contributing/fault-points.rst describes each fault point, ../core/inject.h how
+ * to arm one.
  */
 
 #include "../core/inject.h"

@@ -114,7 +114,7 @@ struct rnbdt_req_chunk {
 	struct rnbdt_req reqs[RNBDT_REQ_CHUNK];
 };
 
-/* Documentation/design.rst computes the memory of an idle session with this size. */
+/* Documentation/explanation/memory.rst computes the memory of an idle session with this size. */
 static_assert(IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC) || sizeof(struct rnbdt_req_chunk) <= 8192);
 
 /**

@@ -5,7 +5,7 @@
  * This file, wire_ctl.h, wire_login.h, wire_lease.h, wire_slots.h and wire_io.h define
  * everything that two machines exchange: the private data of the RDMA connection manager, and
  * the frames of the control ring. Kernel and user space use the same files.
- * Documentation/protocol.rst describes the protocol.
+ * Documentation/reference describes the protocol.
  *
  * All integers are little-endian and of fixed width. The sender sets bytes called "reserved"
  * to zero and the receiver rejects any other value, so that a feature bit can give them a

@@ -94,7 +94,7 @@ part_proof() {
 		-ge $(((mib + mib / 4) << 20)) "bytes that the client read by RDMA READ"
 	case $(counted "$dir/after" remote_access) in
 	0x0) echo "  remote access of the client's queue pairs: 0x0" ;;
-	# A property of the driver (Documentation/design.rst), to be seen in the results
+	# A property of the driver (Documentation/explanation/overview.rst), to be seen in the results
 	0x*) echo "  NOTE: remote access of the client's queue pairs: $(counted "$dir/after" remote_access), the driver does not disable it" ;;
 	*) echo "  remote access of the client's queue pairs: not reported by the device" ;;
 	esac

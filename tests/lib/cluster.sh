@@ -10,8 +10,8 @@
 # shellcheck source=tests/lib/document.sh
 . ../lib/document.sh
 
-DOCUMENT=../../Documentation/cluster.rst
-# what it calls this machine
+DOCUMENTS="../../Documentation/admin/cluster*.rst"
+# what they call this machine
 if [ "${NODE:?}" = 1 ]; then NAMES=target; else NAMES="n$NODE nodes"; fi
 # where it has the disk, and where it mounts it
 # shellcheck disable=SC2034 # for those that source this
@@ -34,7 +34,7 @@ from_document() {
 	local section=$1 i
 	shift
 
-	read_commands $DOCUMENT "$section"
+	read_commands "$DOCUMENTS" "$section"
 	if [ -n "${UP_TO-}" ]; then
 		need_commands "$UP_TO"
 		for ((i = 0; i < ${#commands[@]}; i++)); do
@@ -60,7 +60,7 @@ disk_from_document() {
 	if [ "$NODE" = 1 ]; then
 		ln -s "$(null_disk 400)" /dev/sdb
 	else
-		read_commands $DOCUMENT "$section"
+		read_commands "$DOCUMENTS" "$section"
 		for ((i = 0; i < ${#commands[@]}; i++)); do
 			[ "${machines[i]} ${commands[i]}" = "n$NODE rnbd hostid" ] || continue
 			mkdir -p /etc/rnbd

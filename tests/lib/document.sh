@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Commands of a document, typed as they stand there: sourced after lab.sh. In literal
+# Commands of documents, typed as they stand there: sourced after lab.sh. In literal
 # blocks a line with the prompt MACHINE# is a command, for the machine of that name or for
 # all that have that name; it goes on behind a backslash, and up to END if it has "<<END".
 # Lines without a prompt are output, "..." being anything. Prompts in brackets are left out.
 
-# read_commands FILE [SECTION]: into machines, commands and outputs; of the section with
-# that title only, if one is given
+# read_commands FILES [SECTION]: read the files of a list or pattern into machines, commands and
+# outputs; only the section with that title, if one is given
+# shellcheck disable=SC2086 # a list or pattern
 read_commands() {
 	local line last='' indent prompt='' section='' want=${2-}
 
@@ -34,7 +35,7 @@ read_commands() {
 				outputs[-1]+=${line#"$indent"}$'\n'
 			fi
 		fi
-	done <"$1"
+	done < <(cat -- $1)
 	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands in ${want:-it}"
 }
 

@@ -131,7 +131,7 @@ need() {
 debugfs_ready() { mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug; }
 
 # strike MODULE POINT TIMES [ARG]: switch a fault point on, off with 0 times;
-# see "Fault points" in Documentation/testing.rst
+# see Documentation/contributing/fault-points.rst
 strike() {
 	debugfs_ready
 	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
@@ -221,7 +221,7 @@ device_add() {
 # netem_ready: before anything is attached; netem OPTION...: how packets leave from
 # now on. While a qdisc is being put in place packets are refused, and soft-RoCE takes
 # one that is refused for the end of its queue pair, even of that for management, which
-# does not come back ("Known limits of soft-RoCE" in Documentation/design.rst).
+# does not come back (Documentation/explanation/soft-roce.rst).
 netem_ready() {
 	modprobe sch_netem || die "no netem"
 	tc qdisc add dev eth0 root netem limit 10000 || die "no netem"

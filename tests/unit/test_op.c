@@ -29,7 +29,10 @@ static void test_text(void **state)
 	}
 }
 
-/* The properties of each opcode are taken from Documentation/protocol.rst, not from op.c. */
+/*
+ * The properties of each opcode are taken from
+ * Documentation/reference/protocol-requests.rst, not from op.c.
+ */
 static void test_rows(void **state)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the mapping of errors against the table in Documentation/protocol.rst: errno of the
- * storage, status of the reply, errno of the disk.
+ * Tests of the mapping of errors against the table in
+ * Documentation/reference/protocol-errors.rst: errno of the storage, status of the reply, errno of
+ * the disk.
  */
 #include "unit.h"
 #include "status.h"

@@ -6,7 +6,7 @@
 . ../lib/rnbd.sh
 
 # The output goes to $OUT/golden. Values that differ between runs are masked. "Golden files" in
-# Documentation/testing.rst describes how to update tests/vm/golden from it.
+# Documentation/contributing/tests.rst describes how to update tests/vm/golden from it.
 GOLDEN=golden
 mkdir -p "$OUT/golden"
 

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --disk 1G --disk 256M --timeout 600
-# short: the commands of the administrator's guide and of the README work as printed there, on two machines
+# short: the commands of the tutorial and of the README work as printed there, on two machines
 . ../lib/lab.sh
 . ../lib/document.sh
 
-# "What is needed" in the guide defines the prompts of its commands; document.sh reads them.
-GUIDE=../../Documentation/admin-guide.rst
+# The pages whose commands are typed, in this order; see document.sh.
+PAGES="../../Documentation/tutorial.rst"
 README=../../README.md
 
-# The documents assume an Ethernet card, the host id that they print, the disk /dev/sdb, and a file
+# The pages assume an Ethernet card, the host id that they show, the disk /dev/sdb, and a file
 # system at /srv.
-read_commands "$GUIDE"
+read_commands "$PAGES"
 rdma link del rxe0 || die "rxe0 cannot be removed"
 if [ "$NODE" = 1 ]; then
 	me=target
@@ -29,7 +29,7 @@ fi
 
 need_commands 'rdma link add ' 'rnbd export add ' 'rnbd attach ' mkfs. 'mount ' 'rnbd save' \
 	'rnbd export resize ' 'rnbd detach ' 'rnbd export remove '
-walk guide $me both
+walk tutorial $me both
 for module in rnbd rnbd_target; do
 	! grep -q "^$module " /proc/modules || die "$module is still loaded"
 done

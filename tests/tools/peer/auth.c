@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proofs of a secret, computed with the tests' own SHA-256 according to Documentation/protocol.rst,
- * and not with the kernel's crypto API.
+ * Proofs of a secret according to Documentation/reference/protocol-authentication.rst, computed
+ * with the tests' own SHA-256 and not with the kernel's crypto API.
  *
  * Operation: the example of the document is checked before the first use.
  * Ownership, Concurrency: only the secret is kept.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries, built and checked according to Documentation/protocol.rst, and the attachments
- * of a well-behaved client.
+ * Control entries, built and checked according to Documentation/reference/protocol.rst, and the
+ * attachments of a well-behaved client.
  *
  * Operation: ctl_add() appends an entry to a frame that frame_begin() has started, and counts it. A
  * received entry is checked with its frame; ctl_receive() returns the entries one by one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames, built and checked according to Documentation/protocol.rst.
+ * Frames, built and checked according to Documentation/reference/protocol.rst.
  *
  * Operation: frame_begin() and frame_add() build a frame, and frame_seal() adds the fields that
  * depend on the connection. Patches are applied after that.

@@ -2,7 +2,7 @@
 /*
  * A peer in user space that breaks rules of the protocol on purpose.
  *
- * The peer implements Documentation/protocol.rst and <rnbd/wire.h>, and shares no other code with
+ * The peer implements Documentation/reference and <rnbd/wire.h>, and shares no other code with
  * the modules, so a disagreement reveals an error in one of them. The peer also checks all frames
  * that it receives: a frame that the document does not allow fails the case.
  */

@@ -43,7 +43,7 @@ static const struct rnbd_handle_info handles[] = {
 	},
 };
 
-/* Bytes of the body of each type, according to Documentation/protocol.rst. */
+/* Bytes of the body of each type, according to Documentation/reference/protocol-control.rst. */
 static const u32 sizes[] = {
 	[RNBD_CTL_ATTACH] = 80, [RNBD_CTL_ATTACH_REPLY] = 104, [RNBD_CTL_DETACH] = 16,
 	[RNBD_CTL_DETACHED] = 16, [RNBD_CTL_CLOSED] = 16, [RNBD_CTL_CAPACITY] = 16,

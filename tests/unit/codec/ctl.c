@@ -83,7 +83,7 @@ static void test_ctl_round_trip(void **state)
 	assert_fault(decode_all(&msg), RNBD_PERR_NONE);
 }
 
-/* The encoded head has the bytes that Documentation/protocol.rst specifies. */
+/* The encoded head has the bytes that Documentation/reference/protocol-control.rst specifies. */
 static void test_ctl_bytes(void **state)
 {
 	static const u8 head[] = { 0x02, 0x81, 16, 0, 0x0d, 0x0c, 0x0b, 0x0a };
