@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Measure how the target divides storage and pool memory among hosts; runs in a lab machine that
 # counts instructions, so that all times are those of the guest:
 #

@@ -1,11 +1,12 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Measure the first burst of an idle session in windows of 10 ms; runs in a lab machine that counts
 # instructions, so that all times are those of the guest:
 #
 #   scripts/lab run --icount --mem 2048 --timeout 3600 --out DIR tests/bench/scale-burst.sh [ROUNDS]
 #
 # Client and target are one machine with two modelled adapters. Before each burst the pool of the
-# session must shrink to its floor. Then fio reads or writes 128 KiB at depth 32 for two seconds and
+# session must shrink to its floor. Then fio reads or writes 128 KiB at depth 32 for 2.5 seconds and
 # logs each request. The bytes of a window are compared with those of the windows in the second
 # second, which is the steady state. A pool that does not shrink is measured for comparison.
 # $OUT/windows has all windows.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Compare many disks of one session with one request each to one disk with as many requests; runs in
 # a lab machine that counts instructions:
 #

@@ -178,8 +178,8 @@ agent 1 "target t9: host $N2: off: not reached by ssh (ssh: connect to host t9 p
 fenced_on t1 $N2 fenced
 fenced_on t2 $N2 fenced
 rm t2/$N2
-# The order matters for two nodes that fence each other: the second node fails at the first target,
-# so it is fenced on no other target.
+# The first target decides between two nodes that fence each other: the node that is refused there
+# must not fence the other one anywhere.
 agent 1 "target t9: host $N3: off: not reached" -a t9,t1 -n $N3
 fenced_on t1 $N3 no
 agent 1 "may still write" -a t9,t1 -n $N2
