@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Machines that do not come up, or that a known fault of QEMU ends: the lab detects them, keeps
+# Machines that do not come up, or that a known fault of QEMU ends: the lab detects both, keeps
 # their logs and starts them again.
 
-# Does the last boot of this node go on? Nothing of ours has been loaded by then.
+# is_booting NODE: succeed if the last boot of NODE has not finished; the modules under test are
+# loaded only after that
 is_booting() {
 	awk '
 		/Linux version/ { up = 0 }
@@ -12,16 +13,17 @@ is_booting() {
 	' "$OUTDIR/n$1/console.log"
 }
 
-# A machine is started again at most so often.
+# Limit of such restarts per node
 readonly BOOTS_AGAIN=3
 
-# Did a known fault of QEMU end this node? Sets QEMU_FAULT. Two were seen with QEMU 10.0.2:
-# - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a map
-#   of the memory that another one has freed (QEMU issue 1921): an assertion fails.
-# - The kernel changes its code, and a processor executes the breakpoint that stands there
-#   in between after the change is complete: the kernel reports an int3 that it knows nothing of.
-#   In the report, "Code:" then has another byte than cc before the address, which is in brackets.
-#   With cc there, memory has a breakpoint, and the kernel is at fault.
+# ended_by_qemu NODE: succeed if a known fault of QEMU ended NODE; set QEMU_FAULT. Two faults were
+# seen with QEMU 10.0.2:
+# - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a map of
+#   the memory that another thread has freed (QEMU issue 1921): an assertion fails.
+# - The kernel changes its code. While it does, a breakpoint stands there, and a processor
+#   executes it after the change is complete: the kernel reports an unknown int3. In the report,
+#   the byte before the brackets of "Code:" is not cc then. If it is cc, memory still has the
+#   breakpoint, and the kernel is at fault.
 ended_by_qemu() {
 	local dir=$OUTDIR/n$1
 
@@ -38,13 +40,14 @@ ended_by_qemu() {
 	fi
 }
 
-# Did this node die of QEMU while its kernel booted, and may it be started again?
+# died_of_qemu NODE: succeed if a fault of QEMU ended NODE while its kernel booted, and NODE may be
+# started again
 died_of_qemu() {
 	ended_by_qemu "$1" && [ "${again[$1]}" -lt "$BOOTS_AGAIN" ] && is_booting "$1"
 }
 
-# run_again ARG...: start the whole run again, once, if a fault of QEMU ended a machine after it
-# had booted. The files of the first run go to OUTDIR/first-run.
+# run_again ARG...: start the whole run again, once, if a fault of QEMU ended a machine after its
+# boot. With --out, the files of the first run go to OUTDIR/first-run.
 run_again() {
 	local i
 
@@ -65,7 +68,7 @@ run_again() {
 	LAB_AGAIN=1 exec "$TOP/scripts/lab" run "$@"
 }
 
-# start_again NODE WHY
+# start_again NODE WHY: boot NODE again and keep the logs of the failed boot
 start_again() {
 	local i=$1 dir=$OUTDIR/n$1 log
 
@@ -78,9 +81,9 @@ start_again() {
 	start_node "$i"
 }
 
-# Leave the registers of all processors and interrupt controllers in the file "registers":
-# where a machine hangs, and what it waits for. Kernels have nokaslr, so System.map of the
-# root names the addresses.
+# show_registers NODE: write the registers of all processors and interrupt controllers to the file
+# "registers" of NODE. They show where a machine hangs and which event it waits for. Kernels boot
+# with nokaslr, so System.map of the root resolves the addresses.
 show_registers() {
 	local monitor=$RUN/n$1.monitor k
 
@@ -89,12 +92,13 @@ show_registers() {
 		for ((k = 0; k < CPUS; k++)); do echo "info lapic $k"; done
 		printf '%s\n' "info pic" "info blockstats"
 	} >"$monitor.in"
-	# QEMU holds the pipe open: it has no end
+	# QEMU holds the pipe open, so cat never sees its end.
 	timeout 2 cat "$monitor.out" | grep -av '^(qemu)' >"$OUTDIR/n$1/registers"
 }
 
-# Kernels were seen to hang while they booted, without a word (twice in some 400 boots under
-# load). A machine that systemd may boot again is left alone: it may have loaded our modules.
+# look_after_boot NODE: start NODE again if its boot takes longer than BOOT_LIMIT. Kernels were seen
+# to hang in the boot without any message (twice in about 400 boots under load). A machine with
+# --systemd is left alone: after a reboot by systemd the modules under test may be loaded.
 look_after_boot() {
 	local i=$1 now slow
 
@@ -108,7 +112,7 @@ look_after_boot() {
 	[ $((now - booting[i])) -ge $((BOOT_LIMIT * ${slow:-1} * 1000)) ] && [ "${again[i]}" -lt "$BOOTS_AGAIN" ] || return 0
 	show_registers "$i"
 	kill_node "$i"
-	# its time begins anew
+	# The failed boot does not count against the time limit of the run.
 	start=$((start + now - booting[i]))
 	deadline=$((deadline + now - booting[i]))
 	start_again "$i" "not up after $((BOOT_LIMIT * ${slow:-1})) s,"

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Headers of the kernels that Debian serves for the release of the guest root, also in
-# its backports. The compiler that they need is the one of the guest root.
+# Headers of the kernels that Debian serves for the release of the guest root and for its backports.
+# They need the compiler of the guest root.
 #
 #   headers/served             "RELEASE VERSION" of each, oldest first, at most 12 hours old
 #   headers/RELEASE_VERSION    the unpacked packages
 
 readonly HEADERS=$RNBD_LAB_CACHE/headers
 
-# need_served - make the list of what Debian serves; a failure leaves the list as it was
+# need_served: make the list of the kernels that Debian serves; a failure leaves the list as it was
 need_served() {
 	need_root
 	mkdir -p "$HEADERS"
@@ -21,10 +21,10 @@ need_served() {
 	) 9>"$HEADERS.lock"
 }
 
-# Debian does not serve what it was asked for.
+# Exit status of guest/headers: Debian does not serve the requested kernel
 readonly NOT_SERVED=3
 
-# need_headers RELEASE VERSION - fetch and unpack the packages, unless they are there
+# need_headers RELEASE VERSION: fetch and unpack the packages unless the cache has them
 need_headers() {
 	local dir=$HEADERS/$1_$2
 
@@ -32,7 +32,7 @@ need_headers() {
 		flock 9
 		[ ! -e "$dir" ] || exit 0
 		rm -rf "$dir.new"
-		# in the root, /lib is a link
+		# In the root, /lib is a symbolic link.
 		mkdir -p "$dir.new/usr/lib" && ln -s usr/lib "$dir.new/lib"
 		ask_debian fetch "$1" >"$dir.new/tar" || exit
 		tar -C "$dir.new" --ignore-zeros --keep-directory-symlink --exclude=./usr/share \
@@ -42,20 +42,19 @@ need_headers() {
 	) 9>"$HEADERS.lock"
 }
 
-# ask_debian list | ask_debian fetch RELEASE - run apt in a layer over the root that is
-# thrown away
+# ask_debian list | ask_debian fetch RELEASE: run apt in a layer over the root that is thrown away
 ask_debian() {
 	local state status
 
 	state=$(mktemp -d "$HEADERS/apt.XXXXXX") || return
-	# the locks are not for the processes of the root
+	# The processes in the root must not inherit the lock (descriptor 9).
 	in_root "$state" bash -s "$@" <"$LAB_D/guest/headers" 9>&- 2>"$HEADERS/log"
 	status=$?
 	rm -rf --one-file-system "$state"
 	return $status
 }
 
-# Headers that Debian no longer serves, and what an interrupted run left.
+# drop_headers: remove headers that Debian no longer serves, and the remains of interrupted runs
 drop_headers() {
 	local dir name
 

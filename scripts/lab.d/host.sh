@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# What every command of the lab leans on: messages, the cache, packages of the host.
+# Helpers for all commands of the lab: messages, the cache, packages of the host.
 
 : "${RNBD_LAB_CACHE:=/var/cache/rnbd-lab}"
 
@@ -14,8 +14,8 @@ die() {
 	exit "$EXIT_LAB"
 }
 
-# need_commands COMMAND:PACKAGE... - install the packages whose command is missing.
-# A name with a slash is a file to look for instead of a command.
+# need_commands COMMAND:PACKAGE...: install the packages whose COMMAND is missing. A COMMAND with a
+# slash is a file to look for.
 need_commands() {
 	local pair want packages=()
 
@@ -46,15 +46,15 @@ need_commands() {
 
 need_root() { [ "$(id -u)" = 0 ] || die "must run as root (network namespace, chroot)"; }
 
-# Seconds since a time that does not change, with milliseconds, as an integer.
+# now_ms NAME: set the variable NAME to the milliseconds since the epoch
 now_ms() {
 	local t=${EPOCHREALTIME/[.,]/}
 
 	printf -v "$1" %d "${t%???}"
 }
 
-# logged FILE WHAT COMMAND... - run with the output in FILE; shown when it fails.
-# With PROGRESS=N it says every minute how many of N steps of a build are done.
+# logged FILE WHAT COMMAND...: run COMMAND with its output in FILE; if it fails, print the end of
+# FILE and exit. With PROGRESS=N, report every minute how many of about N steps of a build are done.
 logged() {
 	local file=$1 what=$2 start=$SECONDS failed='' reporter=
 
@@ -64,7 +64,7 @@ logged() {
 		report_progress "$file" "$PROGRESS" &
 		reporter=$!
 	fi
-	# dash, which mmdebstrap runs, takes no file descriptor above 9: leave it the low ones
+	# mmdebstrap runs dash, which supports no file descriptor above 9: leave it the low ones.
 	"$@" >"$file" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- || failed=1
 	if [ -n "$reporter" ]; then
 		kill "$reporter" 2>/dev/null
@@ -80,13 +80,14 @@ logged() {
 report_progress() {
 	local start=$SECONDS
 
-	# waits without a process that would outlive this one
+	# read waits 60 s without a child process that could outlive this one.
 	while read -rt 60 <> <(:) || kill -0 $$ 2>/dev/null; do
 		say "... $(grep -acE '^  [A-Z]+ ' "$1") of about $2 steps after $(((SECONDS - start) / 60)) min"
 	done
 }
 
-# start time of a process in clock ticks: with its id, a name that is never used twice
+# start_time PID: print the start time of the process in clock ticks; PID and start time together
+# form a name that is never used twice
 start_time() {
 	local stat
 

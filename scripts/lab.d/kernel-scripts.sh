@@ -1,17 +1,18 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Scripts of the kernel: checkpatch, kernel-doc and ynl-gen, the generator of netlink code.
+# Scripts from the source of the kernel: checkpatch, kernel-doc and ynl-gen, the generator of
+# netlink code.
 #
-#   kernel-scripts-VERSION-KEY   the files below, with their paths in the kernel's source
+#   kernel-scripts-VERSION-KEY   the files below, with their paths in the source of the kernel
 #
-# They come from Debian's source of the kernel that the guest root has, and are kept in
-# the cache.
+# They come from Debian's source of the kernel in the guest root, and the cache keeps them.
 
 readonly KERNEL_SCRIPTS="scripts/checkpatch.pl scripts/spelling.txt
 	scripts/const_structs.checkpatch scripts/kernel-doc
 	tools/net/ynl/ynl-gen-c.py tools/net/ynl/lib Documentation/netlink/genetlink-legacy.yaml"
 
-# Sets SCRIPTS; needs the guest root.
+# need_kernel_scripts: fetch the scripts unless the cache has them, and set SCRIPTS; needs the guest
+# root
 need_kernel_scripts() {
 	local members
 

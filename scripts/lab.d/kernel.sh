@@ -1,18 +1,18 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# The debug kernels: built once, from Debian's source of the very version that
-# the guest root has, and kept in the cache.
+# The debug kernels, built once from Debian's source of exactly the version that the guest root has,
+# and kept in the cache.
 #
 #   kernel-NAME-KEY/vmlinux  the kernel
-#   kernel-NAME-KEY/tree     its modules and what further modules are built with, as in a root
+#   kernel-NAME-KEY/tree     its modules and the files to build others, laid out as in a root
 #   kernel-NAME-KEY/config, System.map, kver, log
-#   kernel-NAME-KEY.build    the build while it lasts; what was interrupted goes on there
+#   kernel-NAME-KEY.build    an unfinished build; an interrupted build continues there
 #   root-NAME-KEY            a guest root with this kernel instead of Debian's
 #
-# KERNEL is stock, debug (the lean one, for every run) or heavy (more checkers).
+# KERNEL is stock, debug (few checkers, for every run) or heavy (more checkers).
 
-# How much slower a test may be on such a kernel: tests/run multiplies timeouts,
-# tests/lib/lab.sh its deadlines. In a machine it is LAB_SLOW.
+# slow_factor [KERNEL]: print how many times slower a test may be on KERNEL. tests/run multiplies
+# time limits by it, tests/lib/lab.sh deadlines. In a machine it is LAB_SLOW.
 slow_factor() {
 	case ${1:-$KERNEL} in
 	debug) echo 5 ;;
@@ -20,12 +20,13 @@ slow_factor() {
 	esac
 }
 
-# Compiler calls and the like of a whole build, to tell how far it is.
+# About the number of steps (compiler calls and the like) of a whole build, to report progress
 readonly KERNEL_STEPS=2900
 
 root_version() { dpkg-query --admindir="$STOCK_ROOT/tree/var/lib/dpkg" -W -f "\${Version}" "$1"; }
 
-# Sets STOCK_ROOT, SOURCE_VERSION, KERNEL_CONFIGS and KERNEL_DIR; needs the stock root.
+# find_kernel: set STOCK_ROOT, STOCK_KVER, SOURCE_VERSION, KERNEL_CONFIGS and KERNEL_DIR; needs the
+# stock root
 find_kernel() {
 	local key
 
@@ -38,7 +39,7 @@ find_kernel() {
 	KERNEL_DIR=$RNBD_LAB_CACHE/kernel-$KERNEL-$key
 }
 
-# Sets ROOT to the root with the debug kernel, and KVER once it exists.
+# find_debug_root: set ROOT to the root with the debug kernel, and KVER if that root exists
 find_debug_root() {
 	local key
 
@@ -60,7 +61,8 @@ need_debug_root() {
 	KVER=$(cat "$ROOT/kver")
 }
 
-# once DIR WHAT COMMAND - make DIR unless it is there (has the file kver) already
+# once DIR WHAT COMMAND: run COMMAND to make DIR unless DIR is complete (has the file kver). WHAT
+# ends the message about another run that holds the lock.
 once() {
 	(
 		flock -n 9 || {
@@ -71,8 +73,8 @@ once() {
 	) 9>"$1.lock" || exit
 }
 
-# fetch_kernel_source DIR LOG VERSION STRIP [MEMBER...] - unpack the kernel's source, or
-# these members, without STRIP leading parts of their names, to DIR
+# fetch_kernel_source DIR LOG VERSION STRIP [MEMBER...]: unpack the source of the kernel, or these
+# members, to DIR, without STRIP leading components of their names
 fetch_kernel_source() {
 	local dir=$1 log=$2 version=$3 strip=$4 name
 
@@ -108,12 +110,13 @@ make_kernel() {
 		in_root "$build" bash -s "${KERNEL_CONFIGS[@]##*/}" <"$LAB_D/guest/build-kernel"
 	mv "$log" "$build/upper/kernel/log"
 	rm -rf --one-file-system "$KERNEL_DIR"
-	# kver comes last and with the rest
+	# The rename makes kver visible together with the other files.
 	mv "$build/upper/kernel" "$KERNEL_DIR"
 	rm -rf --one-file-system "$build"
 }
 
-# The tree is shared with the stock root, file by file: none is ever written to.
+# make_debug_root: make ROOT. Its tree consists of hard links to the files of the stock root, which
+# must not be written to.
 make_debug_root() {
 	local new=$ROOT.new log=$ROOT.log kver
 
@@ -136,7 +139,8 @@ make_debug_root() {
 	mv "$new" "$ROOT"
 }
 
-# Deliberate faults for the tests of the lab itself, in a module named as ours are.
+# make_faults ROOT KVER: build a module with deliberate faults for the tests of the lab itself; its
+# name begins with rnbd, as the names of the modules under test
 make_faults() {
 	local new=$1 kver=$2 state=$1/faults
 

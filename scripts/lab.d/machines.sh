@@ -2,17 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The machines of one run: network, start and stop, requests, verdict.
 #
-# Every run has a directory in the cache (RUN) and a network namespace, both
-# named after the process, so that any number of runs stand side by side and
-# what a killed run left behind is recognised and removed by the next one.
+# Every run has a directory in the cache (RUN) and a network namespace, both named after the
+# process. So any number of runs can exist side by side, and the next run recognises and removes the
+# remains of a killed one.
 #
 # State of node i: state[i] is
 #   up       its QEMU runs and its script has not ended
 #   ended    the script has ended (code[i]); the machine stays for the others
 #   killed   killed on request
-#   dead     gone without being asked, why[i] says how
+#   dead     ended without a request; why[i] says how
 
-# A kernel that says one of these has failed the run.
+# Kernel messages that fail the run (regular expression)
 readonly REPORTS='WARNING: |BUG: |kernel BUG at|Oops[: ]|general protection fault|Kernel panic'\
 '|INFO: task .* blocked for more than|possible (recursive|circular) locking|inconsistent lock state'\
 '|suspicious RCU usage|possible irq lock inversion|bad unlock balance|held lock freed|lock held when'\
@@ -24,22 +24,23 @@ readonly REPORTS='WARNING: |BUG: |kernel BUG at|Oops[: ]|general protection faul
 '|BUG [^ ]+ \(|kmemleak: (Cannot allocate|Memory pool empty|Kernel memory leak detector disabled)'\
 '|lab: leaked by our modules'
 
-# After the first failure the other nodes get this long to end.
+# Seconds that the other nodes get to end after the first failure or kernel report
 readonly GRACE_FAILED=20 GRACE_REPORT=30
 state=() code=() why=() pid=() boots=() mortal=() again=() booting=()
 outfd=() errfd=() outpart=() errpart=()
 declare -A pending=() wanted=() expiry=()
 
-# The accelerator that truly boots this kernel here, found out once per boot of
-# the host: sets ACCEL.
+# find_accel: set MACHINE, and set ACCEL to the accelerator that really boots this kernel on this
+# host; tested once per boot of the host
 find_accel() {
 	local id cached line
 
-	# Debian's kernel boots quicker on the older PC; there a debug kernel spends
-	# more than a minute in the interrupt links of its ACPI tables.
+	# Debian's kernel boots faster on the machine type pc. A debug kernel would spend more than
+	# a minute there in the interrupt links of the ACPI tables.
 	MACHINE=pc
 	[ "$KERNEL" = stock ] || MACHINE=q35
-	# On a busy host a kernel hung in the probe of the PS/2 controller, which nothing here uses.
+	# On a busy host a kernel hung in the probe of the PS/2 controller, which the lab does not
+	# use.
 	MACHINE+=,i8042=off
 
 	id=$(cat /proc/sys/kernel/random/boot_id)
@@ -60,8 +61,8 @@ find_accel() {
 	ACCEL=$(cat "$cached")
 }
 
-# What an emulated machine's time stamp counter counts per millisecond, see tsc.c:
-# sets TSC_KHZ. With counted instructions it counts those.
+# find_tsc: set TSC_KHZ, the frequency of the time stamp counter of an emulated machine, see tsc.c.
+# With --icount the counter counts instructions.
 find_tsc() {
 	local id cached
 
@@ -121,11 +122,11 @@ make_network() {
 		done
 		echo "link set br0 up"
 	} | ip -n "$NS" -batch - || die "cannot make the network of the run"
-	# the host itself takes no part in the segment
+	# The host itself has no address in the segment.
 	ip netns exec "$NS" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null
 }
 
-# The initramfs of this run: stage0, the product, init and helper.
+# make_run_initrd: make the initramfs of this run: stage0, the product, guest/init and guest/lab
 make_run_initrd() {
 	local dir=$RUN/initrd.d
 
@@ -166,7 +167,7 @@ start_node() {
 	local append="console=ttyS0 panic=-1 oops=panic mitigations=off nokaslr net.ifnames=0"
 
 	append+=" no_timer_check tsc=reliable rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
-	# Without self-tests of the ciphers: they took half of the instructions of a boot.
+	# Skip the self-tests of the ciphers: they took half of the instructions of a boot.
 	append+=" cryptomgr.notests printk.devkmsg=on lab.node=$i $APPEND"
 	[ "$ACCEL" = kvm ] || append+=" tsc_early_khz=$TSC_KHZ"
 	boots[i]=$((boots[i] + 1))
@@ -184,7 +185,8 @@ start_node() {
 		printf ')\n'
 	} >"$dir/ctl/env"
 
-	# One per socket: the kernel ignores a missing processor in a package that is there.
+	# One processor per socket: the kernel ignores a missing processor in a package that is
+	# present.
 	[ -z "$POSSIBLE" ] || smp+=",maxcpus=$POSSIBLE,sockets=$POSSIBLE,cores=1,threads=1"
 	if [ -n "$ICOUNT" ]; then
 		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$TCG_CPU")
@@ -193,7 +195,7 @@ start_node() {
 	else
 		accel=(-accel "tcg,thread=multi" -cpu "$TCG_CPU")
 	fi
-	# A reboot inside QEMU: what the machine wrote to its root stays.
+	# With --systemd, QEMU survives a reboot, so the machine keeps the changes of its root.
 	[ -z "$SYSTEMD" ] || reboot=()
 	[ -z "$PLUGIN" ] || accel+=(-plugin "file=$PLUGIN,out=$dir/count")
 	if [ -n "$LAB_SHELL" ]; then
@@ -227,7 +229,7 @@ start_node() {
 	now_ms "booting[$i]"
 }
 
-# The machine is gone or will be: its requests are void.
+# kill_node NODE: end the machine and drop its requests
 kill_node() {
 	local i=$1
 
@@ -249,7 +251,7 @@ emit() {
 	printf '%s%s\n' "$prefix" "$2"
 }
 
-# show NODE - what its script has written since the last time
+# show NODE: print the output that its script has written since the last call
 show() {
 	local i=$1 line
 
@@ -274,7 +276,7 @@ show_rest() {
 
 # --- requests ---------------------------------------------------------------
 
-# ack NODE ID STATUS [MESSAGE]
+# ack NODE ID STATUS [MESSAGE]: answer the request ID of NODE
 ack() {
 	local ctl=$OUTDIR/n$1/ctl
 
@@ -323,7 +325,7 @@ serve() {
 		fi
 		case $verb:${state[a]} in
 		kill:up | kill:ended)
-			# acknowledged first, for the case that it is the node itself
+			# A node that kills itself needs no answer.
 			[ "$a" = "$i" ] || ack "$i" "$id" 0
 			kill_node "$a"
 			state[a]=killed
@@ -368,7 +370,8 @@ serve() {
 	done
 }
 
-# Answer the barriers to which everybody came, or to which somebody cannot come.
+# answer_barriers: answer the barriers that all nodes have reached, and those that fail: a node
+# cannot reach them, or their time is over
 answer_barriers() {
 	local name node item missing now problem
 
@@ -398,7 +401,7 @@ answer_barriers() {
 
 # --- life and verdict -------------------------------------------------------
 
-# The first report of a kernel, in the console log or the saved kernel log.
+# report_of NODE: print the first kernel report in its console log or in its saved kernel log
 report_of() {
 	local dir=$OUTDIR/n$1
 
@@ -415,7 +418,7 @@ end_by() {
 	return 0
 }
 
-# Has the machine ended, as a script or as a machine?
+# look_after NODE: record the end of its script or of its machine
 look_after() {
 	local i=$1 dir=$OUTDIR/n$1 status
 
@@ -481,15 +484,18 @@ run_machines() {
 		else
 			now_ms now
 			[ "$now" -lt "$deadline" ] || break
-			# every two seconds: a kernel that has complained will hardly come to an end
+			# Look for kernel reports every two seconds: after a report the script
+			# rarely ends.
 			if [ $((++ticks % 40)) -eq 0 ] && [ -z "$failed" ]; then
 				for ((i = 1; i <= NODES; i++)); do
 					look_after_boot "$i"
-					# report_of() starts six processes: call it only if the log has grown
+					# report_of() starts six processes: call it only if the log
+					# has grown.
 					[ "$OUTDIR/n$i/console.log" -nt "$RUN/n$i.seen" ] || continue
 					: >"$RUN/n$i.seen"
 					[ -n "$(report_of "$i")" ] || continue
-					# look_after() starts it again when it is gone
+					# look_after() starts the machine again once its QEMU has
+					# ended.
 					! died_of_qemu "$i" || continue
 					failed=1
 					end_by "$GRACE_REPORT"
@@ -517,7 +523,7 @@ stop_machines() {
 	done
 }
 
-# One line per node that failed; sets VERDICT, the exit status.
+# judge: print one line per failed node; set VERDICT, the exit status
 judge() {
 	local i report kind bad=
 

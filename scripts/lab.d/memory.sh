@@ -1,29 +1,29 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Keeps the root disk of machines that count instructions (--icount) in the host's memory.
+# Keep the root disk of machines that count instructions (--icount) in the memory of the host.
 #
-# The clock of such a machine leaps to the next timer whenever its processor is idle. While
-# the machine waits for the host's disk it is idle, and within a millisecond of the host many
-# timers pass: a slow disk makes minutes of guest time, measurements are wrong, and the guest
+# The clock of such a machine advances to the next timer whenever its processor is idle. While the
+# machine waits for the disk of the host it is idle, and many timers expire within a millisecond of
+# the host. So a slow disk costs minutes of guest time: measurements are wrong, and the guest
 # reports hung tasks.
 #
-# The data of the root image are locked into the page cache, which all runs share (hold.c).
-# Everything that a machine writes to its root goes to a tmpfs of its own, which ends with its
-# QEMU. Scratch disks (--disk) are new and small enough for the page cache.
+# hold.c locks the data of the root image into the page cache, which all runs share. The writes of a
+# machine to its root go to a tmpfs of its own, which ends with its QEMU. Scratch disks (--disk) are
+# new and small enough for the page cache.
 
-# What one machine may write to its root before it gets I/O errors.
+# MiB that a machine may write to its root before it gets I/O errors
 readonly OVERLAY_MIB=1024
 
-# Sets ENTER (the command that starts QEMU in the network namespace), ROOT_ERRORS (a drive
-# option) and DISK_CACHE (how QEMU treats flushes of scratch disks).
+# choose_storage: set ENTER (the command that starts QEMU in the network namespace), ROOT_ERRORS (a
+# drive option) and DISK_CACHE (how QEMU treats flushes of scratch disks)
 choose_storage() {
 	mkdir -p "$RUN/overlay"
 	ENTER=(ip netns exec "$NS") ROOT_ERRORS='' DISK_CACHE=writeback
 	[ -n "$ICOUNT" ] || return 0
 	need_memory
 	hold_image
-	# ip-netns makes a mount namespace; the tmpfs lives as long as that. A full tmpfs is
-	# an I/O error in the guest; otherwise QEMU would stop the machine.
+	# ip-netns makes a mount namespace, and the tmpfs ends with it. With werror=report a full
+	# tmpfs is an I/O error in the guest; by default QEMU would stop the machine.
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	ENTER+=(sh -c 'mount -t tmpfs -o "size=$1m,mode=700" rnbdlab "$TMPDIR" || {
 		echo "cannot mount a tmpfs for what the machine writes"
@@ -34,7 +34,8 @@ choose_storage() {
 	ROOT_ERRORS=,werror=report DISK_CACHE=unsafe
 }
 
-# The image, and for each machine its memory and its overlay must fit.
+# need_memory: fail unless the image and, for each machine, its memory and its overlay fit into the
+# available memory
 need_memory() {
 	local need available
 
@@ -44,7 +45,7 @@ need_memory() {
 		die "--icount keeps the root disk in memory: it needs $need MiB, $available MiB are available"
 }
 
-# Returns when the image is in memory; HOLD_PID keeps it there.
+# hold_image: return once the image is in memory; the process HOLD_PID keeps it there
 hold_image() {
 	local hold line fd
 

@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# What a benchmark compares with and Debian's kernel does not have: the kernel's own
-# RNBD and RTRS, built once as modules from Debian's source of the very version that
-# the guest root has. They are for Debian's kernel only.
+# A peer for benchmarks that Debian's kernel lacks: the RNBD and RTRS modules of the kernel, built
+# once from Debian's source of exactly the version that the guest root has. They fit Debian's kernel
+# only.
 #
 #   peers-KEY/peers.cpio     laid over the root of a machine: /opt/peers/*.ko
-#   peers-KEY/kver           the kernel they are for
+#   peers-KEY/kver           the release of the kernel that they fit
 
 readonly PEERS_RTRS=drivers/infiniband/ulp/rtrs PEERS_RNBD=drivers/block/rnbd
 
-# Sets PEERS to the archive; needs the stock root.
+# need_peers: build the archive unless the cache has it, and set PEERS to it; needs the stock root
 need_peers() {
 	local key
 

@@ -1,19 +1,18 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# The modules, the tool and the tests' tools, built in the guest root for the guest kernel.
+# The modules, the tool and the tools of the tests, built in the guest root for the guest kernel.
 #
-# Each checkout has a directory in the cache: a writable layer over the guest
-# root that holds a copy of the sources with its objects, so that a second
-# build is incremental and the checkout stays clean.
+# Each checkout has a directory in the cache: a writable layer over the guest root with a copy of
+# the sources and their objects. So a second build is incremental, and the checkout stays clean.
 
 readonly SOURCES="Kbuild Makefile drivers include userspace tests/lib/tool.mk tests/lib/hmac.h
 	tests/tools tests/adapter"
 
-# Options of make for the stock kernel. The instrumentation of a debug kernel can cause
-# warnings of its own, for example about the size of stack frames.
+# Options of make for the stock kernel. Debug kernels build without them: their instrumentation can
+# cause warnings of its own, for example about the size of stack frames.
 readonly STRICT=(W=1 KCFLAGS=-Werror)
 
-# Sets BUILD, the directory of this checkout for this root.
+# find_build: set BUILD, the directory of this checkout for this root
 find_build() {
 	local id
 
@@ -21,8 +20,8 @@ find_build() {
 	BUILD=$RNBD_LAB_CACHE/build/$id-${ROOT##*root-}
 }
 
-# What this checkout built on a former guest root with the same kind of kernel:
-# a key has 16 digits.
+# drop_old_builds: remove the builds of this checkout for former guest roots with the same kind of
+# kernel; a key of a root has 16 digits
 drop_old_builds() {
 	local dir
 
@@ -31,7 +30,7 @@ drop_old_builds() {
 	done
 }
 
-# The sources that exist, in SRC.
+# list_sources: set SRC to those SOURCES that exist
 list_sources() {
 	local name
 
@@ -47,7 +46,7 @@ hash_sources() {
 		xargs -0 sha256sum; cat "$LAB_D/product.sh" "$LAB_D/guest/build") | sha256sum
 }
 
-# Objects of a build in the checkout itself are neither copied nor hashed.
+# Objects of a build in the checkout itself, which are neither copied nor hashed
 LITTER=('*.o' '*.ko' '*.mod' '*.mod.c' '*.cmd' '*.probe' '*.a' '*.d' '*.tmp' '*.swp' .tmp_versions
 	modules.order Module.symvers)
 LITTER_FIND=()
@@ -58,14 +57,14 @@ for name in "${LITTER[@]}"; do
 done
 unset name
 
-# copy_sources DIR - the sources of the checkout, objects in DIR are kept.
+# copy_sources DIR: copy the sources of the checkout to DIR; objects in DIR are kept
 copy_sources() {
 	mkdir -p "$1"
 	(cd "$TOP" && rsync -a --delete --relative "${LITTER_RSYNC[@]}" "${SRC[@]}" "$1/")
 }
 
-# in_root STATE COMMAND... - run in the guest root seen through a writable layer
-# that is kept in the directory STATE. The mounts end with the command.
+# in_root STATE COMMAND...: run COMMAND in the guest root below a writable layer, which the
+# directory STATE keeps. The mounts end with the command.
 in_root() {
 	local state=$1
 
@@ -78,7 +77,7 @@ in_root() {
 		shift 2
 		if ! mount -t overlay overlay -o "lowerdir=$tree,upperdir=$state/upper,workdir=$state/work" \
 			"$state/merged" 2>/dev/null; then
-			# no overlay on this file system: a copy does as well
+			# Overlay fails on this file system: use a copy of the tree.
 			[ -e "$state/copy/etc" ] || cp -a --reflink=auto "$tree" "$state/copy"
 			mount --bind "$state/copy" "$state/merged"
 		fi
@@ -89,7 +88,7 @@ in_root() {
 	' in_root "$ROOT/tree" "$state" "$@"
 }
 
-# Builds the product if its sources changed; sets PRODUCT to the cpio archive.
+# build_product: build the product if its sources changed; set PRODUCT to its cpio archive
 build_product() {
 	local start=$SECONDS options=()
 

@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes sure that QEMU is new enough.
+# Make sure that QEMU is new enough.
 #
-# Before version 8.1, QEMU translated a page of code without locking it. A processor could
-# then keep executing a breakpoint that Linux writes while it changes code, and the guest
-# died of "Oops: int3". QEMU 7.2 in Debian 12 has this fault; the version in its backports
-# does not. tests/vm/lab-code-patching.sh shows the difference.
+# Before version 8.1, QEMU translated a page of code without locking it. A processor could then
+# execute a breakpoint that Linux writes while it changes code, also after the change was complete,
+# and the guest died of "Oops: int3". QEMU 7.2 in Debian 12 has this fault; the version in its
+# backports does not. tests/vm/lab-code-patching.sh shows the difference.
 
 readonly QEMU_LEAST="8 1"
 
-# Is this version of QEMU ("MAJOR MINOR") new enough?
+# qemu_suffices MAJOR MINOR: succeed if this version of QEMU is new enough
 qemu_suffices() {
 	local least
 
@@ -17,7 +17,7 @@ qemu_suffices() {
 	[ "$1" -gt "${least[0]}" ] || { [ "$1" -eq "${least[0]}" ] && [ "$2" -ge "${least[1]}" ]; }
 }
 
-# Prints "MAJOR MINOR" of the installed QEMU, or "0 0".
+# installed_qemu: print "MAJOR MINOR" of the installed QEMU, or "0 0"
 installed_qemu() {
 	local version
 
@@ -47,9 +47,9 @@ need_qemu() {
 		die "QEMU ${version/ /.} is too old: install version ${QEMU_LEAST/ /.} or newer"
 }
 
-# Installs QEMU from the release if that is new enough, and else from its backports. The
-# list of packages of the backports stays in the lab's cache, so that the machine's own
-# sources do not change.
+# install_qemu: install QEMU from the release if that version is new enough, otherwise from its
+# backports. The package list of the backports stays in the cache of the lab, so that the package
+# sources of the host do not change.
 install_qemu() {
 	local candidate codename lists=$RNBD_LAB_CACHE/apt options
 

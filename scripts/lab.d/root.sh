@@ -5,27 +5,27 @@
 #   root-KEY/tree      the root as a directory, for chroot (builds, static checks)
 #   root-KEY/root.img  the same as an ext4 image, for the machines (snapshot=on)
 #   root-KEY/vmlinux   the kernel, unpacked: decompressing costs a second under TCG
-#   root-KEY/initrd    stage0 and the modules that lead to the root disk
-#   root-KEY/kver      the kernel's release
+#   root-KEY/initrd    stage0 and the modules that stage0 loads
+#   root-KEY/kver      the release of the kernel
 #
-# Those with a debug kernel are made from it by kernel.sh.
+# kernel.sh derives the roots with a debug kernel from it.
 
 readonly SUITE=trixie
 
-# Modules unpacked in the root and without a signature: to decompress and to verify are slow
-# under TCG, verifying took most of a boot. The others stay as they are.
+# Modules that the root has uncompressed and without a signature. Under TCG both decompression and
+# verification are slow: verification took most of a boot. The other modules stay as they are.
 readonly UNPACKED="arch crypto lib fs net block drivers/block drivers/md drivers/nvme
 	drivers/infiniband drivers/virtio drivers/char/hw_random drivers/target
 	drivers/scsi drivers/net/net_failover.ko.xz drivers/net/virtio_net.ko.xz
 	drivers/net/dummy.ko.xz drivers/net/veth.ko.xz"
 
-# What stage0 loads, with what that needs: quicker than modprobe later.
+# Modules that stage0 loads, with their dependencies: faster than a later modprobe
 readonly STAGE0_MODULES="crc32c_generic ext4 virtio_blk virtio_rng 9pnet_virtio 9p
 	virtio_net configfs rdma_rxe rdma_ucm"
 
 root_packages() { sed 's/#.*//' "$LAB_D/packages" | xargs -n 1 | sort -u; }
 
-# Sets ROOT, and KVER once it exists.
+# find_root: set ROOT, and set KVER if the root exists
 find_root() {
 	local key
 
@@ -35,7 +35,7 @@ find_root() {
 	[ -e "$ROOT/kver" ] && KVER=$(cat "$ROOT/kver")
 }
 
-# The root with the kernel that is asked for.
+# need_guest_root: make the root with the selected kernel unless the cache has it
 need_guest_root() {
 	need_stock_root
 	[ "${KERNEL:-stock}" = stock ] || need_debug_root
@@ -64,7 +64,7 @@ make_root() {
 	rm -rf --one-file-system "$new"
 	mkdir -p "$new"
 	tree=$new/tree
-	# INITRD=No: Debian's own initramfs is of no use here and takes long.
+	# INITRD=No: the lab does not use Debian's own initramfs, which takes long to make.
 	logged "$log" "guest root: installing Debian $SUITE (about a minute)" \
 		env INITRD=No mmdebstrap --variant=minbase \
 		--aptopt='Apt::Install-Recommends "false"' \
@@ -80,7 +80,7 @@ make_root() {
 	logged "$log" "guest root: unpacking kernel and modules" \
 		unpack_kernel "$new" "$kver"
 	logged "$log" "guest root: building stage0" make_initrd "$new" "$kver"
-	# A journal and checksums protect nothing in a disk that is thrown away.
+	# The disk is thrown away, so a journal and checksums are useless.
 	logged "$log" "guest root: making the disk image" \
 		mke2fs -q -t ext4 -L root -m 0 -O '^has_journal,^metadata_csum' \
 		-d "$tree" "$new/root.img" 8G
@@ -89,8 +89,8 @@ make_root() {
 	mv "$new" "$ROOT"
 }
 
-# remove_signatures DIR - from all modules below it that are unpacked. The format is that of
-# struct module_signature: the length of the signature stands before the last line.
+# remove_signatures DIR: remove the signatures of all uncompressed modules below DIR. A signature
+# ends with struct module_signature, whose last member is its length, and one line of text.
 remove_signatures() {
 	# shellcheck disable=SC2016 # expanded by perl
 	find "$1" -name '*.ko' -print0 | xargs -0 perl -e '
@@ -117,7 +117,7 @@ unpack_kernel() {
 	# The compressed kernel is the first zstd frame that unpacks to an ELF file.
 	mapfile -t offsets < <(LC_ALL=C grep -abo -P '\x28\xb5\x2f\xfd' "$new/bzImage" | cut -d: -f1)
 	for offset in "${offsets[@]}"; do
-		# zstd complains about what follows the frame
+		# zstd reports an error for the bytes after the frame.
 		tail -c "+$((offset + 1))" "$new/bzImage" |
 			zstd -dcq >"$new/vmlinux" 2>/dev/null || true
 		if [ "$(head -c 4 "$new/vmlinux" | tail -c 3)" = ELF ]; then

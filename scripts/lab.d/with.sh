@@ -1,15 +1,15 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Guest roots with more packages, for the few tests that need them (--with NAME): what they
-# take to install and to copy is not for those that run all the time.
+# Guest roots with additional packages, for the few tests that need them (--with NAME). All other
+# runs are spared the time to install and to copy these packages.
 #
 #   packages-NAME            the packages, any number per line, beside this file
 #   with-NAME-KEY/root.img   the disk image: the guest root and these packages
-#   with-NAME-KEY/kver       its kernel
+#   with-NAME-KEY/kver       the release of its kernel
 #
-# Only the image is another one: kernel, modules and tool are those of the guest root.
+# Only the disk image differs: kernel, modules and tool are those of the guest root.
 
-# Sets IMAGE; needs the guest root.
+# need_image: set IMAGE, and make it unless the cache has it; needs the guest root
 need_image() {
 	local list=$LAB_D/packages-$WITH key
 
@@ -39,8 +39,9 @@ make_image() {
 	mv "$new" "$WITH_DIR"
 }
 
-# install_more TREE DIR PACKAGE... - in a layer over the tree, with recommendations left out
-# and no service started; all of it becomes the image. The mounts end with the command.
+# install_more TREE DIR PACKAGE...: install the packages in a layer over TREE, without recommended
+# packages and without starting services, and make the image of the result. The mounts end with the
+# command.
 install_more() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare --mount --propagation private bash -c '

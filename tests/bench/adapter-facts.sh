@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What our modules ask of an adapter, counted on modelled ones; runs in a lab machine:
+# Count how the modules use an adapter, on modelled adapters; runs in a lab machine:
 #
 #   scripts/lab run --cpus 4 --mem 2048 tests/bench/adapter-facts.sh
 #
-# It prints figures and judges none: DMA mappings per request, stalls of the send queue, and
-# the completion vectors that several sessions use.
+# It prints DMA mappings per request, stalls of the send queue, and the completion vectors that
+# several sessions use. No figure has a goal.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -18,14 +18,14 @@ ADDR=$MDL_TARGET
 set_host_id
 adapter_load dma=model
 
-# load DEV RW BS DEPTH IOS FIO-OPTION...
+# load DEV RW BS DEPTH IOS FIO-OPTION...: run fio
 load() {
 	run fio --name=load --filename="$1" --direct=1 --ioengine=libaio --rw="$2" --bs="$3" \
 	    --iodepth="$4" --number_ios="$5" --size=60m --norandommap --minimal \
 	    --output=/dev/null "${@:6}"
 }
 
-# maps PROFILE BS: DMA mappings per request of the client
+# maps PROFILE BS: print the DMA mappings per request of the client
 maps() {
 	local rw before requests
 	for rw in read write; do
@@ -37,7 +37,7 @@ maps() {
 	done
 }
 
-# stalls PROFILE: how often a send queue was full
+# stalls PROFILE: print how often a send queue was full
 stalls() {
 	local before requests
 	before=$(counter "$dev" sq_stalls) requests=$(counter "$dev" requests)

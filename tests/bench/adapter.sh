@@ -1,23 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Measures systems on two modelled adapters that take time; runs in a lab machine that
+# Measure systems on two modelled adapters that take time for their work; runs in a lab machine that
 # counts instructions (--icount --plugin):
 #
 #   adapter.sh PROFILE JOBS ROUND-TRIP-NS[xSLOWDOWN] SYSTEM...
 #
-# JOBS is a file in the folder of results that all machines share, with lines
+# JOBS is a file in the directory of results that all machines share, with lines
 #   RW BS DEPTH NUMJOBS BATCH IOS [NOTE]
-# as for measure.sh, but IOS is the number of I/Os that are measured. NOTE is
-#   disks=N     N disks, each with a job of its own
-#   beside      4 KiB random writes while others read 1 MiB each; only the writes count
+# as for measure.sh, but IOS is the number of measured I/Os. NOTE is
+#   disks=N     N disks, with one job for each
+#   beside      4 KiB random writes concurrently with reads of 1 MiB; only the writes count
 #
-# The module rdma-model measures (tests/adapter/window.c) with a clock that stands still
-# while the model works. The emulated processor executes one instruction per nanosecond, a
-# real one about two; all times of the adapter are therefore multiplied by SLOWDOWN, which
-# is 2 by default, and the results divided by it. If SLOWDOWN is given (1000, mode
-# "ceiling"), the processor takes next to no time, and none for doorbells, so that the
-# adapters limit the throughput. $OUT/results gets a line of JSON per job, $OUT/breakdown
-# the instructions of each kernel function.
+# The module rdma-model measures (tests/adapter/window.c) with a clock that stops while the model
+# works. The emulated processor executes one instruction per nanosecond, a real one about two.
+# Therefore all times of the adapter are multiplied by SLOWDOWN, 2 by default, and the results are
+# divided by it. If SLOWDOWN is given (1000, mode "ceiling"), the time of the processor is
+# negligible and doorbells take none, so that the adapters limit the throughput. Each job adds a
+# line of JSON to $OUT/results and one with the instructions of each kernel function to
+# $OUT/breakdown.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -50,7 +50,7 @@ adapter_up "profile=$profile"
 [ "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" = tsc ] ||
 	die "the clock does not count instructions"
 
-# backends NUMBER: so many devices of the target
+# backends NUMBER: set BACKENDS to this number of devices for the target
 all=()
 backends() {
 	while [ ${#all[@]} -lt "$1" ]; do
@@ -61,8 +61,8 @@ backends() {
 	backend=${BACKENDS[0]}
 }
 
-# request_disk: the beginning of the name of the disks whose requests are those of $dev;
-# a disk of nvme's native multipath has none of its own
+# request_disk: print the prefix of the disk names whose requests belong to $dev; a disk of nvme's
+# native multipath has no requests of its own
 request_disk() {
 	case $dev in
 	/dev/nvme*) echo nvme ;;
@@ -70,7 +70,7 @@ request_disk() {
 	esac
 }
 
-# per_io DEVICE: what it was asked to do per I/O as an object of JSON
+# per_io DEVICE: print the operations of the adapter DEVICE per I/O, as a JSON object
 per_io() {
 	awk -v dev="$1" '
 		$1 == "ios" { ios = $2 }
@@ -88,10 +88,10 @@ per_io() {
 		}' "$OUT/window"
 }
 
-# value NAME: of the measurement
+# value NAME: print a value of the measurement
 value() { awk -v name="$1" '$1 == name { print $2 }' "$OUT/window"; }
 
-# whole_ios BS: let "ios" be the I/Os of fio, which the block layer may have cut into
+# whole_ios BS: set "ios" to the number of I/Os of fio; the block layer may have split each into
 # several requests
 whole_ios() {
 	local bytes
@@ -103,7 +103,7 @@ whole_ios() {
 fio_options=(--direct=1 --norandommap --size=60m --randseed=7 --time_based --runtime=600
 	--group_reporting --minimal)
 
-# load RW BS DEPTH NUMJOBS BATCH NOTE: fio in the background, $fio is its process
+# load RW BS DEPTH NUMJOBS BATCH NOTE: start fio in the background; $fio is its process id
 load() {
 	local rw=$1 bs=$2 depth=$3 numjobs=$4 batch=$5 jobs=() disk
 	local opts=("${engine[@]}" "${fio_options[@]}" --rw="$rw" --bs="$bs" --iodepth="$depth")
@@ -114,7 +114,7 @@ load() {
 	disks=*) for disk in "${disks[@]}"; do jobs+=(--name="${disk##*/}" --filename="$disk"); done ;;
 	beside)
 		jobs=(--name=small --filename="$dev")
-		# the options in front of the first name are those of all jobs
+		# Options in front of the first job name apply to all jobs.
 		jobs+=(--name=bulk --filename="$dev" --rw=read --bs=1m --iodepth=4)
 		;;
 	*) jobs=(--name=bench --filename="$dev" --numjobs="$numjobs") ;;
@@ -123,7 +123,7 @@ load() {
 	fio=$!
 }
 
-# one SYSTEM RW BS DEPTH NUMJOBS BATCH IOS [NOTE]
+# one SYSTEM RW BS DEPTH NUMJOBS BATCH IOS [NOTE]: measure one job
 counted=0
 one() {
 	local sys=$1 rw=$2 bs=$3 depth=$4 numjobs=$5 batch=$6 ios=$7 note=${8-} op=rw skip more
@@ -172,7 +172,8 @@ one() {
 rm -f "$OUT/results" "$OUT/breakdown"
 uname -r >"$OUT/kernel"
 
-# jobs_with NUMJOBS DISKS SYSTEM: of the file, on so many queues and disks
+# jobs_with NUMJOBS DISKS SYSTEM: measure the jobs of the file that use NUMJOBS queues and DISKS
+# disks
 jobs_with() {
 	local rw bs depth numjobs batch ios note
 	while read -ru 3 rw bs depth numjobs batch ios note; do
@@ -185,7 +186,7 @@ jobs_with() {
 	done 3<"$jobs_file"
 }
 
-# numbers of queues and disks of all jobs
+# setups: print the numbers of queues and disks that the jobs use
 setups() { awk '{ n = 1; if ($7 ~ /^disks=/) n = substr($7, 7); print $4, n }' "$jobs_file" |
 	sort -k1,1n -k2,2n | uniq; }
 

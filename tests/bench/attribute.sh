@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What was counted by address (tests/bench/count) as instructions per I/O. Sourced by the
-# scripts of make bench that count.
+# Convert instruction counts by address (tests/bench/count) to instructions per I/O. Sourced by the
+# benchmarks that count instructions.
 
-# attribute FILE IOS: a line "MODULE SYMBOL INSTRUCTIONS" per symbol, and one "user user
-# INSTRUCTIONS". Addresses are compared as text, for no awk counts that far.
+# attribute FILE IOS: print a line "MODULE SYMBOL INSTRUCTIONS" per symbol, and a line "user user
+# INSTRUCTIONS". Addresses are sorted as text, because the numbers of awk are too small for them.
 attribute() {
 	{
 		awk '$2 ~ /^[tTwW]$/ { print $1, "symbol", $3, ($4 == "" ? "[kernel]" : $4) }' /proc/kallsyms
@@ -16,8 +16,8 @@ attribute() {
 	awk -v ios="$2" '$1 == "user" { printf "user user %.1f\n", $2 / ios }' "$1"
 }
 
-# breakdown IOS [JSON]: what attribute printed as a line of JSON, with the members of
-# the object JSON in front
+# breakdown IOS [JSON]: convert the output of attribute to one line of JSON, which begins with the
+# members of the object JSON
 breakdown() {
 	jq -Rnc --argjson ios "$1" --argjson more "${2-{\}}" '
 		[inputs | split(" ") | {module: .[0] | gsub("[][]"; ""), name: .[1], insns: .[2] | tonumber}] |

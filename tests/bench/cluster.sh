@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the papers on shared storage ran on it, redone: IOzone-like streams, the random reads
-# of a web server, postmark and untar, on one node of a cluster file system and on two at
-# the same time. Runs on three lab machines, node 1 is the target.
+# Repeat the workloads of the papers on shared storage: streams as of IOzone, the random reads of a
+# web server, postmark and untar, on one node of a cluster file system and on two nodes
+# concurrently. Runs on three lab machines; node 1 is the target.
 #
 #   cluster.sh FILE-SYSTEM,... SYSTEM...
 #
-# Each result is a line of JSON in $OUT/results of node 2: fs, system, work, value, unit. Of two
-# nodes the MB/s are added, and the seconds are those of the slower one.
+# Each result is a line of JSON in $OUT/results of node 2: fs, system, work, value, unit. For two
+# nodes the value is the sum of their MB/s, or the seconds of the slower one.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -19,8 +19,8 @@
 
 TARGET=10.9.0.1
 WEB_FILES=500		# of 16 KiB each
-POSTMARK=300		# files, and transactions
-FILES=300		# that are untarred
+POSTMARK=300		# files, and as many transactions
+FILES=300		# files in the archive that untar unpacks
 SIZE=32m
 read -ra kinds <<<"${1//,/ }"
 shift
@@ -39,8 +39,8 @@ fi
 
 both() { lab barrier "$1" --nodes 2,3 --timeout "${2:-300}" || die "barrier $1"; }
 
-# together LAST WORK UNIT COMMAND...: COMMAND prints a number, on the nodes 2 to LAST at the
-# same time
+# together LAST WORK UNIT COMMAND...: run COMMAND, which prints a number, on nodes 2 to LAST
+# concurrently, and record the result
 together() {
 	local last=$1 work=$2 unit=$3 value
 
@@ -64,7 +64,7 @@ workloads() {
 	local n bs
 
 	mkdir "$DIR/web.$NODE" "$DIR/pm.$NODE" "$DIR/tree.$NODE"
-	# node 2 alone, then both
+	# Node 2 alone, then both nodes
 	for n in 2 3; do
 		for bs in 4k 64k; do
 			together $n "write and flush $bs" MB/s own --rw=write --bs=$bs --end_fsync=1
@@ -124,7 +124,7 @@ gfs2_start() {
 		  sched_rr: no
 		}
 	END
-	# nobody dies here
+	# No node fails in this benchmark, so no fencing agent is needed.
 	echo enable_fencing=0 >/etc/dlm/dlm.conf
 	modprobe -a dlm gfs2 || die "no gfs2"
 	for link in dlm-control dlm-monitor dlm_plock; do ln -sf ../$link /dev/misc/$link; done
@@ -134,7 +134,7 @@ gfs2_start() {
 	wait_for 60 dlm_tool status
 }
 
-# make_fs FILE-SYSTEM: by one of the nodes
+# make_fs FILE-SYSTEM: make the file system; only one node calls this
 make_fs() {
 	case $1 in
 	ocfs2) mkfs.ocfs2 -q -N 2 --cluster-stack=o2cb --cluster-name=bench --force "$dev" ;;

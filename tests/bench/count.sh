@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Where the instructions of an I/O go; runs in a lab machine that counts (--icount
-# --plugin): count.sh IOS SYSTEM...
+# Show which functions execute the instructions of an I/O; runs in a lab machine that counts
+# instructions (--icount --plugin): count.sh IOS SYSTEM...
 #
-# For each system and 4 KiB random reads and writes, depth 32 and 1, a line of JSON
-# in $OUT/breakdown: instructions per I/O by part, and the functions that cost most.
+# Each system runs 4 KiB random reads and writes at depth 32 and 1. Each of these adds a line of
+# JSON to $OUT/breakdown: instructions per I/O by module, and the functions with the most
+# instructions.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -17,19 +18,19 @@
 TARGET=$ADDR
 wanted=$1
 shift
-mark=/dev/shm/mark	# its first start takes long where it comes from
+mark=/dev/shm/mark	# a copy, because the first start from the shared directory takes long
 cp ../../build/bench-tools/mark $mark || exit 1
 set_host_id
 backend=$(null_disk 64 memory_backed=0 discard=0) || exit 1
 
-# requests that the disk has ended, in $done
+# ended: set $done to the number of requests that the disk has completed
 ended() {
 	local f
 	read -ra f <"/sys/block/${dev##*/}/stat" && done=$((f[0] + f[4]))
 }
 ended_over() { ended && [ "$done" -gt "$1" ]; }
 
-# count SYSTEM RW DEPTH
+# count SYSTEM RW DEPTH: count the instructions of about $wanted I/Os
 counted=0
 count() {
 	local sys=$1 rw=$2 depth=$3 before after pid

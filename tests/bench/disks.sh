@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154 # the script that sources this file sets $BACKENDS, $TARGET and $NVMET
 # SPDX-License-Identifier: GPL-2.0-only
-# Several disks of one system at once. Sourced after ./peers.sh.
+# Several disks of one system at the same time. Sourced after ./peers.sh.
 #
-# $BACKENDS is the array of block devices that are exported; $backend, which peers.sh
-# uses, is the first of them.
+# $BACKENDS is the array of the exported block devices; $backend, which peers.sh uses, is the first
+# of them.
 
-# nvmet_namespaces: the further backends as namespaces of the subsystem
+# nvmet_namespaces: add the other backends as namespaces of the subsystem
 nvmet_namespaces() {
 	local i ns
 
@@ -17,13 +17,13 @@ nvmet_namespaces() {
 	done
 }
 
-# disks_export SYSTEM: all backends
+# disks_export SYSTEM: export all backends
 disks_export() {
 	local i
 
 	peer_export "$1"
 	case $1 in
-	# its client names the device
+	# The client of the in-tree RNBD names the device.
 	rnbd-intree*) ;;
 	rnbd*) for ((i = 1; i < ${#BACKENDS[@]}; i++)); do export_disk "bench$i" "${BACKENDS[i]}"; done ;;
 	nvme-rdma*) nvmet_namespaces ;;
@@ -44,7 +44,7 @@ disks_unexport() {
 	peer_unexport "$1"
 }
 
-# disks_attach SYSTEM QUEUES: sets $disks, an array
+# disks_attach SYSTEM QUEUES: attach all disks and set the array $disks
 disks_attach() {
 	local i
 
@@ -58,7 +58,7 @@ disks_attach() {
 			dev=/dev/rnbd$i
 			wait_for 20 test -b "$dev"
 			;;
-		# it shares the session of the first disk, and so its options
+		# This disk shares the session of the first disk, and so the options of the session.
 		rnbd*) dev=$(attach "bench$i") || exit 1 ;;
 		nvme-rdma*)
 			dev=${disks[0]%n1}n$((i + 1))

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How the target divides storage and pool among hosts; runs in a lab machine that counts
-# instructions, so that all times are the guest's:
+# Measure how the target divides storage and pool memory among hosts; runs in a lab machine that
+# counts instructions, so that all times are those of the guest:
 #
-#   scripts/lab run --icount --mem 3072 --timeout 5000 --out DIR tests/bench/fairness.sh WHAT SECONDS
+# scripts/lab run --icount --mem 3072 --timeout 5000 --out DIR tests/bench/fairness.sh WHAT SECONDS
 #
 # WHAT is one of
 #   depths     8 hosts that have 1, 2, 4, ... 128 requests in flight, on one storage
@@ -13,18 +13,19 @@
 #   greedy     16 hosts with the same mix of 4 KiB and 1 MiB, with memory for the pools of 4;
 #              the adapter is the bottleneck
 #   greedy-cpu the same, and the processor is the bottleneck
-#   newcomer   the last of these begins when the others are busy
-# SECONDS is for how long a load is measured.
+#   newcomer   the last of these hosts starts when the others are busy
+# SECONDS is the duration of a measured load.
 #
-# Client and target are one machine with two modelled adapters. Each host is the client with
-# another host id, and has a session with one connection. The storage is a null_blk that takes
-# STORAGE_NS for a request and works on STORAGE_AT_ONCE of them, much slower than the processor.
-# The target hands it as many (the window of the export), or as many as it does by default. The
-# modes greedy, greedy-cpu and newcomer have a null_blk that takes no time. In greedy the adapter is
-# SLOW times slower than its profile: client and target share one processor, on which 16 connections
-# cost more than one, whatever the pool does. The mode neighbour also measures on
-# a scsi_debug that takes a random time of up to RANDOM_NS. A null_blk completes all requests at
-# once that it has received at once, and a further request waits for that whatever the target does.
+# Client and target are one machine with two modelled adapters. Each host is the client with another
+# host id, and has a session with one connection. The storage is a null_blk that takes STORAGE_NS
+# for a request and processes STORAGE_AT_ONCE requests concurrently; it is much slower than the
+# processor. The target passes it that many requests (the window of the export) or the default
+# number. The modes greedy, greedy-cpu and newcomer use a null_blk that takes no time. In the mode
+# greedy the adapter is SLOW times slower than its profile, because client and target share one
+# processor, and there 16 connections cost more than one, whatever the pool does. The mode neighbour
+# also measures on a scsi_debug that takes a random time of up to RANDOM_NS: a null_blk completes
+# together all requests that it received together, and a further request waits for that whatever the
+# target does.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -40,8 +41,8 @@ what=$1 seconds=$2
 PART=fairness-$what
 STORAGE_NS=2000000
 STORAGE_AT_ONCE=8
-RANDOM_NS=20000000		# at most, scsi_debug
-GREEDY=16 BUDGET=4 POOL=16	# hosts, for how many of them there is memory, MiB of a pool
+RANDOM_NS=20000000		# upper limit, scsi_debug
+GREEDY=16 BUDGET=4 POOL=16	# hosts, hosts for whose pools there is memory, MiB of a pool
 NEWCOMER_AFTER=3		# seconds
 JAIN=0.95
 SLOW=1
@@ -53,15 +54,15 @@ adapter_load dma=direct timed=Y slowdown=$SLOW round_trip_ns=2500
 adapter_up profile=mlx5
 modprobe rnbd || die "modprobe rnbd failed"
 target_start
-# The storage takes few requests, but hosts may have more in flight.
+# The storage takes few requests, but hosts may have more requests in flight.
 parameter rnbd_target storage_inflight 1024
 make_hosts 1 $GREEDY
 make_port
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
 
-# slow_export NAME, random_export NAME, fast_export NAME: to hosts 1 to GREEDY; the device is in
-# $disk
+# slow_export NAME, random_export NAME, fast_export NAME: export a device to hosts 1 to GREEDY; set
+# $disk to it
 slow_export() {
 	disk=$(null_disk 64 memory_backed=0 discard=0 irqmode=2 completion_nsec=$STORAGE_NS \
 		hw_queue_depth=$STORAGE_AT_ONCE max_sectors=256) || exit 1
@@ -80,17 +81,17 @@ fast_export() {
 	allow_hosts "$1" 1 $GREEDY
 }
 
-# fit_window EXPORT BYTES: the storage gets as many requests of this size as it works on; sets
-# $window
+# fit_window EXPORT BYTES: let the storage have as many requests of this size as it processes
+# concurrently; sets $window
 fit_window() {
-	# A request costs 16 KiB and its bytes; a window is in requests of 4 KiB. One of these and
-	# further ones of this size are as many as the storage works on.
+	# A window is in requests of 4 KiB. Each request costs 16 KiB plus its bytes. One request of
+	# 4 KiB and others of this size fill the storage.
 	window=$((((STORAGE_AT_ONCE - 1) * (16384 + $2) + 16384 + 4096) / (16384 + 4096)))
 	echo $window >"$CFG/exports/$1/window" || die "no window"
 }
 default_window() { window=0 && echo 0 >"$CFG/exports/$1/window"; }
 
-# attach_hosts NUMBER EXPORT OPTION...
+# attach_hosts NUMBER EXPORT OPTION...: attach EXPORT for each of the hosts 1 to NUMBER
 attach_hosts() {
 	local i
 
@@ -100,8 +101,8 @@ attach_hosts() {
 	done
 }
 
-# contest OPTION...: fio on all disks, each with ${depths[I]} requests; $OUT/fio.json has the jobs
-# in their order. $more are options of the last one.
+# contest OPTION...: run fio on all disks concurrently, with ${depths[I]} requests on disk I;
+# $OUT/fio.json has the jobs in their order. $more are options of the last job.
 contest() {
 	local i jobs=()
 
@@ -110,18 +111,18 @@ contest() {
 	    --lat_percentiles=1 --clat_percentiles=0 --percentile_list=50:99 --output-format=json \
 	    --output="$OUT/fio.json" "$@" "${jobs[@]}" "${more[@]}" 2>"$OUT/fio.err" ||
 		die "fio: $(head -n 3 "$OUT/fio.err")"
-	# before the JSON there may be notes
+	# fio may print notes before the JSON.
 	sed -i '/^{/,$!d' "$OUT/fio.json"
 	jq -c '[.jobs[] | .read.bw_bytes + .write.bw_bytes]' "$OUT/fio.json" >"$OUT/rates" || die "jq failed"
 }
 devs=() depths=() more=()
 
 sum() { jq add "$OUT/rates"; }
-# jain [N]: without the first N hosts
+# jain [N]: print Jain's index without the first N hosts
 jain() { jq --argjson from "${1:-0}" '.[$from:] | (add * add) / (length * (map(. * .) | add))' "$OUT/rates"; }
 
-# judged FIGURE-ARGUMENT...: with the goal if the window fits the storage; by default it is meant
-# for storage that works on more requests
+# judged FIGURE-ARGUMENT...: record a figure, with its goal only if the window fits the storage; the
+# default window is meant for storage that processes more requests concurrently
 judged() {
 	if [ "$window" = 0 ]; then
 		figure "$1, default window" "${@:2:2}"
@@ -142,8 +143,8 @@ measure_depths() {
 			contest --rw=randread --bs=$bs --ramp_time=1 --runtime="$seconds"
 			DETAILS=$(jq -c '{ depths: [1, 2, 4, 8, 16, 32, 64, 128], bytes_per_s: . }' "$OUT/rates")
 			judged "$bs: Jain's index of 8 hosts with depth 1 to 128" "$(jain)" index
-			# A host with few requests in flight cannot use its share: it has none waiting when
-			# the storage could begin one.
+			# A host with few requests in flight cannot use its share: when the storage
+			# could begin a request, often none of this host waits.
 			judged "$bs: Jain's index of 5 hosts with depth 8 to 128" "$(jain 3)" index ">=" $JAIN
 			figure "$bs, window $window: all of them" "$(jq -n "$(sum) / $((${bs%k} * 1024))")" IOPS
 		done
@@ -170,7 +171,8 @@ measure_weights() {
 	done
 }
 
-# For exports without page cache; with it the kernel writes later, and the cgroup is another one.
+# measure_cgroup: for exports without page cache. With page cache the kernel writes later, and
+# another cgroup is charged.
 measure_cgroup() {
 	local cg=/sys/fs/cgroup slice=/sys/fs/cgroup/rnbd.slice limit=$((4 << 20)) rw
 
@@ -194,7 +196,7 @@ measure_cgroup() {
 	done
 }
 
-# p99 of the first job in us
+# p99: print the p99 latency of the first job in us
 p99() { jq '.jobs[0].read.lat_ns.percentile["99.000000"] / 1000' "$OUT/fio.json"; }
 
 measure_neighbour() {
@@ -211,12 +213,12 @@ measure_neighbour() {
 	done
 }
 
-# beside_neighbour STORAGE: a host with depth 1, alone and beside one with depth 256
+# beside_neighbour STORAGE: measure a host with depth 1, alone and beside a host with depth 256
 beside_neighbour() {
 	# A host with one request in flight completes few: the percentile is of more than 1,000.
 	local bs alone goal=() long=$((3 * seconds))
 
-	# A null_blk determines the wait itself.
+	# On a null_blk the device alone determines the wait, so there is no goal.
 	[ "$1" != random ] || goal=("<=" 1.5)
 	"${kind}_window" "$1" 4096
 	depths=([1]=1) more=()
@@ -237,7 +239,7 @@ beside_neighbour() {
 
 mix=(--bssplit=4k/50:1m/50)
 
-# greedy_hosts: attached, with a pool of POOL MiB each that shrinks to 1 MiB
+# greedy_hosts: attach GREEDY hosts, each with a pool of POOL MiB that can shrink to 1 MiB
 greedy_hosts() {
 	parameter rnbd_target pool_limit_mb $((BUDGET * POOL))
 	fast_export disk
@@ -262,10 +264,10 @@ measure_greedy() {
 	done
 }
 
-# bytes_in FILE FROM TO: of a log of requests, between two times in ms
+# bytes_in FILE FROM TO: print the bytes in a log of fio between two times in ms
 bytes_in() { awk -F ', *' -v from="$2" -v to="$3" '$1 >= from && $1 < to { n += $4 } END { printf "%.0f", n }' "$1"; }
 
-# watch_pool SESSION FILE: "MS BYTES" that it holds, 50 times per second
+# watch_pool SESSION FILE: write "MS BYTES" to FILE 50 times per second: the size of the pool
 watch_pool() {
 	local held tick
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The file system workloads of "High Performance Block I/O for Global File System with
-# InfiniBand RDMA", redone: runs on two lab machines, node 1 is the target.
+# Repeat the file system workloads of the paper "High Performance Block I/O for Global File System
+# with InfiniBand RDMA"; runs on two lab machines, node 1 is the target.
 #
 #   files.sh FILE-SYSTEM,... SYSTEM...
 #
@@ -16,8 +16,8 @@
 . ./workloads.sh
 
 TARGET=$ADDR
-POSTMARK=2000		# files, and transactions
-FILEOP=1000		# files of each operation on names
+POSTMARK=2000		# files, and as many transactions
+FILEOP=1000		# files for each operation on names
 read -ra kinds <<<"${1//,/ }"
 shift
 
@@ -36,7 +36,7 @@ fi
 backend=/dev/nullb0
 mkdir -p $DIR
 
-# names ENGINE WORK: operations on names per second
+# names ENGINE WORK: measure operations on names per second
 names() {
 	fio --name=n --directory=$DIR/names --ioengine="$1" --nrfiles=$FILEOP --filesize=4k --openfiles=1 \
 	    --output-format=json >"$OUT/fio.json" 2>"$OUT/fio.err" || die "fio: $(cat "$OUT/fio.err")"

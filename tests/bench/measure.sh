@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Measures systems with a list of fio jobs; runs in a lab machine:
+# Measure systems with a list of fio jobs; runs in a lab machine:
 #
 #   measure.sh JOBS RUNS SYSTEM...
 #
-# JOBS is a file next to this one, or in the folder of results that all machines
-# share, with lines
+# JOBS is a file in this directory, or in the directory of results that all machines share, with
+# lines
 #   RW BS DEPTH NUMJOBS BATCH IOS
-# where BATCH is how many requests fio submits at once, and IOS how many it does,
-# or with a trailing s, for how many seconds. Each goes into $OUT/results as a
-# line of JSON, once per run.
+# BATCH is the number of requests that fio submits at once. IOS is the number of I/Os, or with a
+# trailing s the duration in seconds. Each run of a job adds a line of JSON to $OUT/results.
 #
-# On one machine client and target talk over soft-RoCE's loopback, on two node 1
-# is the target and node 2 measures.
+# On one machine client and target use the loopback of soft-RoCE. On two machines node 1 is the
+# target and node 2 measures.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -28,39 +27,41 @@ COUNTERS="requests frames_sent entries_sent frames_received frames_unsignaled cr
 	credit_stalls sq_stalls pool_stalls"
 
 set_host_id
-# the target's device, and the client's own as "local": no medium, so that what is in
-# front of it is seen
+# The device of the target, and of the client for the system "local", has no medium, so that the
+# costs of everything in front of it show.
 medium=(memory_backed=0 discard=0)
 case $1 in
-# about as fast as the emulated wire: 64 KiB in 1.6 ms, one thing at a time
+# About as fast as the emulated wire: 64 KiB in 1.6 ms, one request at a time
 rnbd+chunk-*) medium+=(irqmode=2 completion_nsec=1600000 max_sectors=128 hw_queue_depth=1) ;;
 esac
 backend=$(null_disk 64 "${medium[@]}") || exit 1
 
-# busy: hundredths of a second in which processors of this machine were not idle
+# busy: print the time in 1/100 s for which processors of this machine were not idle
 busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
 
-# check_clock MS-OF-FIO BUSY WHAT: on one machine, whose processor counts instructions, client and
-# target do all the work of a job, so that the processor is busy at least as long as fio runs. Its
-# clock leaps while it is idle, for example while fio waits for the root disk, that is for the host.
+# check_clock MS-OF-FIO BUSY WHAT: fail if the clock jumped during the job. On one machine, whose
+# processor counts instructions, client and target do all the work of a job, so the processor is
+# busy at least as long as fio runs. Its clock jumps while it is idle, for example while fio waits
+# for the root disk, that is for the host.
 check_clock() {
 	[ "$1" -le $(($2 * 10)) ] ||
 		die "$3: the clock leapt: fio ran for $1 ms, the processor was busy for $(($2 * 10)) ms"
 }
 
-# On two machines the target's processor time is taken around every job.
+# mark NAME: with two machines, wait at a barrier around each job, so that the target measures its
+# processor time
 n=0
 mark() {
 	[ "$NODES" = 1 ] || lab barrier "$1-$n" --timeout 300 || die "barrier $1-$n"
 }
 
-# barrier_name SYSTEM
+# barrier_name SYSTEM: print the name of SYSTEM in a form that barriers accept
 barrier_name() { echo "${1//[^a-z0-9-]/-}"; }
 
-# bytes SIZE: of 4k, 1m, ...
+# bytes SIZE: convert 4k, 1m, ... to bytes
 bytes() { numfmt --from=iec "${1^^}"; }
 
-# verbs WAY RW BS DEPTH IOS [TARGET]: perftest, the server without TARGET
+# verbs WAY RW BS DEPTH IOS [TARGET]: run perftest, as the server if TARGET is missing
 verbs() {
 	local way=$1 rw=$2 size run=()
 	size=$(bytes "$3")
@@ -76,8 +77,9 @@ verbs() {
 	"${run[@]}" "${@:6}"
 }
 
-# verbs_ways RW: perftest spins. With one processor it does so only when nothing else
-# has work to do, or sleeps, which it can do while it reads; the better one counts.
+# verbs_ways RW: print the ways to run perftest, which spins. With one processor it may spin only
+# while no other process can run (idle), or it sleeps, which works for reads only. The better way
+# counts.
 verbs_ways() {
 	if [ "$NODES" -gt 1 ]; then
 		echo spin
@@ -88,7 +90,7 @@ verbs_ways() {
 	fi
 }
 
-# verbs_best RW BS DEPTH IOS: $iops of the best way, on the machine that measures
+# verbs_best RW BS DEPTH IOS: set $iops to the result of the best way, on the machine that measures
 verbs_best() {
 	local way mib
 	iops=0
@@ -112,7 +114,7 @@ verbs_best() {
 	done
 }
 
-# What the wire gives to a program that only moves memory: verbs_jobs
+# verbs_jobs: measure the throughput of the wire for a program that only moves memory (perftest)
 verbs_jobs() {
 	local rw bs depth numjobs batch ios run iops
 	while read -ru 3 rw bs depth numjobs batch ios; do
@@ -120,7 +122,7 @@ verbs_jobs() {
 		for run in $(seq "$runs"); do
 			verbs_best "$rw" "$bs" "$depth" "$ios"
 			if [ "$NODES" -gt 1 ] && [ "$NODE" = 1 ]; then continue; fi
-			# it happens that perftest, told how long, counts nothing
+			# With a time limit, perftest sometimes counts nothing.
 			[ "$iops" != 0 ] || continue
 			jq -nc --arg rw "$rw" --argjson bs "$(bytes "$bs")" \
 				--argjson depth "$depth" --argjson run "$run" --argjson nodes "$NODES" \
@@ -166,7 +168,7 @@ counters() {
 	for name in $COUNTERS; do echo "$name $(counter "$dev" "$name")"; done
 }
 
-# one SYSTEM RUN RW BS DEPTH NUMJOBS BATCH IOS
+# one SYSTEM RUN RW BS DEPTH NUMJOBS BATCH IOS: run one job and record its results
 one() {
 	local sys=$1 run=$2 rw=$3 bs=$4 depth=$5 numjobs=$6 batch=$7 ios=$8
 	local opts=() before after theirs=0 failed=
@@ -192,7 +194,7 @@ one() {
 	mark end
 	mark told
 	if [ -n "$failed" ]; then
-		# a peer that gives up a job does not end the comparison
+		# A peer that fails a job does not end the comparison.
 		ours "$sys" && die "$sys: fio: $(head -n 3 "$OUT/fio.err")"
 		lab log "$sys failed: $(head -n 1 "$OUT/fio.err")"
 		return 1
@@ -244,7 +246,7 @@ fi
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
 
-# jobs_with QUEUES SYSTEM: those whose threads want so many queues
+# jobs_with QUEUES SYSTEM: run the jobs whose NUMJOBS is QUEUES
 jobs_with() {
 	local rw bs depth numjobs batch ios run any
 	while read -ru 3 rw bs depth numjobs batch ios; do

@@ -1,26 +1,26 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the script that sources this file
 # SPDX-License-Identifier: GPL-2.0-only
-# The systems that are compared: each exports $backend on the machine that calls
-# peer_export, and peer_attach on the client's machine sets $dev.
+# The compared systems. peer_export exports $backend on the machine that calls it; peer_attach on
+# the machine of the client sets $dev.
 #
-# Sourced after ../lib/lab.sh and ../lib/rnbd.sh. $TARGET is the target's address.
+# Sourced after ../lib/lab.sh and ../lib/rnbd.sh. $TARGET is the address of the target.
 #
-#   rnbd              ours
-#   rnbd-copy         ours through bounce buffers
-#   nvme-rdma         nvme-rdma and nvmet-rdma as they come
+#   rnbd              this driver
+#   rnbd-copy         this driver through bounce buffers
+#   nvme-rdma         nvme-rdma and nvmet-rdma with their defaults
 #   nvme-rdma-best    with 16 KiB of inline data
-#   nvme-rdma-poll    that, with as many poll queues, which io_uring polls
-#   rnbd-intree       the kernel's RNBD over RTRS as it comes
+#   nvme-rdma-poll    nvme-rdma-best with as many poll queues, which io_uring polls
+#   rnbd-intree       RNBD over RTRS of the kernel with its defaults
 #   rnbd-intree-fast  with always_invalidate=N
 #   nvme-tcp          nvme-tcp and nvmet-tcp
 #   nbd-tcp           nbd-client and nbd-server
 #   local             the backend itself
-#   rnbd+SWITCH       ours with one optimisation off, or another choice: rnbd_switch
+#   rnbd+SWITCH       this driver with one optimisation off or another setting: rnbd_switch
 
 NVMET=/sys/kernel/config/nvmet
 PEERS=/opt/peers
 
-# nvmet_export TRANSPORT [INLINE-BYTES]
+# nvmet_export TRANSPORT [INLINE-BYTES]: export $backend by nvmet
 nvmet_export() {
 	local sub=$NVMET/subsystems/bench port=$NVMET/ports/1
 
@@ -45,16 +45,17 @@ nvmet_unexport() {
 	modprobe -r "nvmet-$1" nvmet
 }
 
-# nvme_size: the file "size" of the disk of the subsystem, among all that the machine has
+# nvme_size: print the path of the file "size" of the benchmark's disk, among all nvme disks of the
+# machine
 nvme_size() {
 	local dir
 
 	dir=$(dirname "$(grep -lx bench /sys/class/nvme-subsystem/*/subsysnqn)")
-	# without native multipath the disk is that of the controller
+	# Without native multipath the disk is below the controller.
 	ls "$dir"/nvme*n1/size 2>/dev/null || ls "$dir"/nvme*/nvme*n1/size
 }
 
-# nvme_attach TRANSPORT OPTIONS
+# nvme_attach TRANSPORT OPTIONS: connect and set $dev
 nvme_attach() {
 	modprobe "nvme-$1" || die "no nvme-$1"
 	nvme connect -t "$1" -a "$TARGET" -s 4420 -n bench "${@:2}" >/dev/null || die "nvme connect failed"
@@ -63,7 +64,7 @@ nvme_attach() {
 	wait_for 20 test -b "$dev"
 }
 
-# intree_export ALWAYS_INVALIDATE
+# intree_export ALWAYS_INVALIDATE: load the in-tree server; the client names the device
 intree_export() {
 	modprobe -a ib_core rdma_cm || die "no rdma_cm"
 	insmod_once rtrs-core
@@ -90,7 +91,8 @@ intree_attach() {
 
 intree_detach() {
 	echo normal >/sys/block/rnbd0/rnbd/unmap_device
-	# it closes the session behind that, and is not protected from being unloaded until then
+	# The client closes the session after the unmap; until then the use counts of the modules do
+	# not protect them from being unloaded.
 	wait_for 10 test ! -e /sys/class/rtrs-client/bench
 	rmmod rnbd-client rtrs-client || die "rnbd-client stays"
 	[ -d /sys/module/rtrs_server ] || rmmod rtrs-core
@@ -105,14 +107,14 @@ nbd_export() {
 	nbd-server -C /tmp/nbd.conf -p /tmp/nbd.pid || die "nbd-server failed"
 }
 
-# nbd_attach CONNECTIONS
+# nbd_attach CONNECTIONS: connect and set $dev
 nbd_attach() {
 	modprobe nbd nbds_max=1 || die "no nbd"
 	dev=/dev/nbd0
 	nbd-client -b 4096 -C "$1" -N bench "$TARGET" $dev >/dev/null || die "nbd-client failed"
 }
 
-# rnbd_switch SYSTEM MODULE PARAMETER VALUE SWITCH: is it that switch, then set it
+# rnbd_switch SYSTEM MODULE PARAMETER VALUE SWITCH: set the parameter if SYSTEM is rnbd+SWITCH
 rnbd_switch() {
 	[ "$1" != "rnbd+$5" ] || echo "$4" >"/sys/module/$2/parameters/$3" || die "no parameter $3"
 }
@@ -126,7 +128,7 @@ rnbd_export() {
 	export_disk bench "$backend"
 }
 
-# rnbd_attach SYSTEM QUEUES
+# rnbd_attach SYSTEM QUEUES: attach the disk and set $dev, and $engine if SYSTEM needs another one
 rnbd_attach() {
 	local opts=(--queues "$2")
 	modprobe rnbd || die "no rnbd"
@@ -142,7 +144,7 @@ rnbd_attach() {
 	esac
 	dev=$(attach bench "${opts[@]}") || exit 1
 	[ "$1" != rnbd+early-release ] || echo 1 >"/sys/block/$(basename "$dev")/rnbd/early_release"
-	# polling has to be compared with the same way to submit
+	# rnbd+uring is the reference for rnbd+poll: both submit by io_uring.
 	case $1 in
 	rnbd+uring) engine=(--ioengine=io_uring) ;;
 	rnbd+poll) engine=(--ioengine=io_uring --hipri=1) ;;
@@ -173,11 +175,12 @@ peer_unexport() {
 	esac
 }
 
-# With a single queue, which is what a machine with one processor gives them, the block
-# layer puts a scheduler before all of the others. Nobody wants one before a network.
+# no_scheduler: set the scheduler of $dev to none. With a single queue, as on a machine with one
+# processor, the block layer gives the peers' disks a scheduler, which is useless in front of a
+# network.
 no_scheduler() {
 	local name=${dev##*/} file
-	# the paths below a disk of nvme's native multipath, too
+	# Include the paths below a disk of nvme's native multipath.
 	for file in "/sys/block/$name/queue/scheduler" /sys/block/${name/n1/c*n1}/queue/scheduler; do
 		case $file in
 		*/nvme* | */nbd* | */rnbd*) [ ! -e "$file" ] || echo none >"$file" || die "$file: cannot be none" ;;
@@ -185,7 +188,8 @@ no_scheduler() {
 	done
 }
 
-# peer_attach SYSTEM QUEUES: sets $engine as well, how fio should submit
+# peer_attach SYSTEM QUEUES: attach the disk; set $dev, and $engine to the options for how fio
+# submits
 peer_attach() {
 	engine=(--ioengine=libaio)
 	case $1 in

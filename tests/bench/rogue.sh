@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What a rogue client with a valid session takes from a lawful one; runs in a lab machine:
+# Measure how much I/O a rogue client with a valid session takes from a well-behaved client; runs in
+# a lab machine:
 #
 #   scripts/lab run --icount --mem 1024 --timeout 3000 tests/bench/rogue.sh [SECONDS]
 #
-# One processor, of which an instruction takes a nanosecond, for all three of them: the
-# target, the lawful client, which does as much I/O as it can, and the rogue. So all that the
-# rogue takes is missing from the I/O, whatever else the real machine does. What its own
-# program takes, and would take on a machine of its own, is told apart; what the kernel does
-# for its end of the connections is not, so the rest is more than the target's share.
-# "reader" is no rogue but another lawful client with as many requests under way.
+# The target, the well-behaved client, which does as much I/O as it can, and the rogue share one
+# processor, which executes one instruction per nanosecond. So all the time that the rogue costs is
+# missing from the I/O, whatever else the real machine does. The time of the rogue's own program,
+# which would run on another machine, is reported apart. The time of the kernel for the rogue's end
+# of its connections is not, so "the rest" is more than the share of the target. "reader" is no
+# rogue but another well-behaved client with as many requests in flight.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -23,14 +24,14 @@ host_id 3 >/etc/rnbd/hostid
 target_start
 export_disk lawful "$(null_disk 64 memory_backed=0 discard=0)" 1 3
 export_disk fixed "$(null_disk 64 memory_backed=0 discard=0)" 2 3 -- --read-only
-# what is had at once is used up before it counts
+# A small burst is used up before the measurement, so that login_rate limits the logins.
 echo 4 >$P/login_burst || die "parameter"
 dev=$(attach lawful --queues 1 --pool 4M) || exit 1
 
-# ran PID: nanoseconds on the processor
+# ran PID: print the nanoseconds that PID was on the processor
 ran() { [ -z "$1" ] || awk '{ s += $1 } END { printf "%.0f", s }' /proc/"$1"/task/*/schedstat; }
 requests() { counter "$dev" requests; }
-# asked: requests that the other one has made
+# asked: print the number of requests of the other client
 asked() {
 	local s
 	for s in "$T"/sessions/*; do
@@ -39,7 +40,7 @@ asked() {
 }
 logins() { dmesg | grep -c ' logged in on port '; }
 
-# load DEV DEPTH
+# load DEV DEPTH: replace this shell by fio
 load() {
 	exec fio --name=lawful --filename="$1" --direct=1 --ioengine=libaio --iodepth="$2" --bs=4k \
 		--rw=randread --iodepth_batch_submit=8 --iodepth_batch_complete_min=1 \
@@ -50,7 +51,7 @@ load=$!
 before=$(requests)
 wait_for 600 counter_over "$dev" requests $((before + 2000))
 
-# measure WAY LOGINS-PER-MINUTE
+# measure WAY LOGINS-PER-MINUTE: print the IOPS beside a rogue of this kind
 quiet=0
 measure() {
 	local rogue='' other='' took n own=0 put more in

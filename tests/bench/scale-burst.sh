@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The first burst of a session that was idle, in windows of 10 ms; runs in a lab machine that counts
-# instructions, so that all times are the guest's:
+# Measure the first burst of an idle session in windows of 10 ms; runs in a lab machine that counts
+# instructions, so that all times are those of the guest:
 #
 #   scripts/lab run --icount --mem 2048 --timeout 3600 --out DIR tests/bench/scale-burst.sh [ROUNDS]
 #
-# Client and target are one machine with two modelled adapters. Before each burst the session waits
-# until its pool has shrunk to its floor. Then fio reads or writes 128 KiB at depth 32 for two
-# seconds. fio logs each request; the bytes of a window are compared with those of the windows of
-# the second second, which are the steady state. For comparison the same is done with a pool that
-# does not shrink. $OUT/windows has all windows.
+# Client and target are one machine with two modelled adapters. Before each burst the pool of the
+# session must shrink to its floor. Then fio reads or writes 128 KiB at depth 32 for 2.5 seconds and
+# logs each request. The bytes of a window are compared with those of the windows in the second
+# second, which is the steady state. A pool that does not shrink is measured for comparison.
+# $OUT/windows has all windows.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -23,7 +23,7 @@ PART=burst
 rounds=${1:-5}
 FLOOR=1M
 POOL=64M
-IDLE=600		# seconds in which the pool must have shrunk to its floor
+IDLE=600		# seconds for the pool to shrink to its floor
 
 ADDR=$MDL_TARGET
 set_host_id
@@ -35,7 +35,7 @@ export_disk bench "$disk"
 rm -f "$OUT/results" "$OUT/windows"
 uname -r >"$OUT/kernel"
 
-# attribute of the only session of the target
+# target ATTRIBUTE: print an attribute of the only session of the target
 target() {
 	local value
 
@@ -47,7 +47,7 @@ shrunk() {
 	read -r held <"$session/pool_held" && read -r floor <"$session/pool_floor" && [ "$held" = "$floor" ]
 }
 
-# windows FILE: fio's log of requests as an object of JSON; parts of the steady state
+# windows FILE: convert a log of fio to a JSON object; values are fractions of the steady state
 windows() {
 	awk -F ', *' -v width=10 '
 		NR == 1 || $1 < first { first = $1 }
@@ -67,7 +67,8 @@ windows() {
 		}'
 }
 
-# burst POOL RW ROUND: a line in $OUT/windows; reads what the target registers meanwhile
+# burst POOL RW ROUND: add a line to $OUT/windows, with the registrations of the target during the
+# burst and in the steady state
 burst() {
 	local pool=$1 rw=$2 held before middle after adapter fio seen
 
@@ -79,7 +80,8 @@ burst() {
 	    --size=60m --randseed=$((7 * $3)) --time_based --runtime=2500ms --thread \
 	    --write_bw_log=/dev/shm/burst --norandommap --minimal >"$OUT/fio" 2>&1 &
 	fio=$!
-	# fio takes its time to begin, and reads a little before.
+	# fio needs some time to start, and reads a little before that. The steady state begins
+	# one second later.
 	wait_for 20 completed_over "$dev" $((seen + 50))
 	sleep 1
 	middle=$(target pool_registrations) adapter=$(mdl_stat mdl1 registrations)
@@ -96,7 +98,7 @@ burst() {
 		  registrations_steady_adapter: $adapter } + .' >>"$OUT/windows" || die "jq failed"
 }
 
-# attach_one POOL: whole or elastic
+# attach_one POOL: attach a disk with a pool that is whole (does not shrink) or elastic
 attach_one() {
 	local floor=$FLOOR
 
@@ -117,7 +119,7 @@ for pool in whole elastic; do
 	detach_all
 done
 
-# worst EXPRESSION: of the rounds of $pool and $rw
+# worst EXPRESSION: apply EXPRESSION to the rounds of $pool and $rw
 worst() { jq -s --arg pool $pool --arg rw $rw "map(select(.pool == \$pool and .rw == \$rw)) | $1" "$OUT/windows"; }
 for rw in randread randwrite; do
 	pool=whole

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Disks of one session with one request each, against one disk with as many; runs in a lab machine
-# that counts instructions:
+# Compare many disks of one session with one request each to one disk with as many requests; runs in
+# a lab machine that counts instructions:
 #
 #   scripts/lab run --icount --plugin build/bench-tools/plugin.so --mem 2048 --timeout 3600 \
 #       --out DIR tests/bench/scale-disks.sh rxe|PROFILE [IOS [RUNS [DISKS]]]
 #
 # Client and target are one machine. The wire is soft-RoCE, or two modelled adapters of a profile.
-# The threads of fio need processor time as well. So one disk is also measured with as many threads as
-# there are disks, and all disks also with one thread.
-# The module rdma-model measures on both (tests/adapter/window.c): IOPS of 4 KiB at random, and
-# instructions. The median of RUNS counts.
+# The threads of fio need processor time as well. So one disk is also measured with as many threads
+# as there are disks, and all disks also with one thread. The module rdma-model measures on both
+# wires (tests/adapter/window.c): IOPS of 4 KiB at random, and instructions. The median of RUNS
+# counts.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -38,7 +38,7 @@ for ((i = 0; i < number; i++)); do
 	export_disk "bench$i" "$disk"
 done
 
-# attach_one EXPORT OPTION...: one more disk in the array devs
+# attach_one EXPORT OPTION...: attach a disk and add it to the array devs
 attach_one() {
 	local dev
 
@@ -47,8 +47,9 @@ attach_one() {
 	devs+=("$dev")
 }
 
-# one RW DEPTH [THREADS]: all disks, each with so many threads of so many requests, or if THREADS is
-# all, one thread with so many requests to the disks in turn; lines of IOPS in a file
+# one RW DEPTH [THREADS]: measure all disks, each with THREADS threads that have DEPTH requests in
+# flight. With THREADS "all" one thread has DEPTH requests in flight, to the disks in turn. The IOPS
+# of each run go to a file.
 one() {
 	local rw=$1 depth=$2 threads=${3:-1} n=${#devs[@]} run jobs=() dev insns
 
@@ -63,8 +64,8 @@ one() {
 	for ((run = 1; run <= runs; run++)); do
 		measured $((ios / 4)) "$ios" --rw="$rw" --iodepth="$depth" --randseed=$((7 * run)) "${jobs[@]}"
 		insns=$(jq '.insns * .ios | round' "$OUT/one")
-		# On soft-RoCE the processor does all the work and is never idle. While it is, its
-		# clock leaps.
+		# On soft-RoCE the processor does all the work, so it must never be idle. Its clock
+		# jumps while it is idle.
 		[ "$wire" != rxe ] || [ "$ns" -le $((insns + insns / 20)) ] ||
 			die "the clock leapt: $ns ns for $insns instructions"
 		jq --argjson ns "$ns" --argjson slow $SLOWDOWN '.ios * 1e9 * $slow / $ns' "$OUT/one" \

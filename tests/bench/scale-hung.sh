@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Hundreds of sessions are stuck on one hung storage, and other hosts reconnect, are fenced, attach
-# and detach beside them; runs in a lab machine that counts instructions, so that all times are
-# the guest's:
+# Measure how other hosts reconnect, are fenced, attach and detach while hundreds of sessions wait
+# for one hung storage; runs in a lab machine that counts instructions, so that all times are those
+# of the guest:
 #
-#   scripts/lab run --icount --mem 6144 --timeout 10000 --out DIR tests/bench/scale-hung.sh [SESSIONS]
+# scripts/lab run --icount --mem 6144 --timeout 10000 --out DIR tests/bench/scale-hung.sh [SESSIONS]
 #
-# Client and target are one machine with two modelled adapters; each session is that of another
-# host, and has one connection and one disk, all of the same export. If the memory does not suffice
-# for SESSIONS, there are fewer, and the results say how many. The other hosts have another
-# export, on another port of the target, so that the connections of one of them can be ended.
+# Client and target are one machine with two modelled adapters. Each session belongs to another host
+# and has one connection and one disk, all of the same export. If the memory does not suffice for
+# SESSIONS, there are fewer; the results contain the number. The other hosts use another export, on
+# another port of the target, so that their connections can be ended separately.
 #
 # The sessions are stuck in three ways, one after the other:
-#   live       each has a request in the storage
-#   again      they have lost their connections and made new ones, while the storage has the requests
-#   gone       their disks were detached by force, and the storage has the requests
+#   live       each session has a request in the storage
+#   again      they have lost their connections and reconnected; the storage has the requests
+#   gone       their disks were detached by force; the storage has the requests
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -49,7 +49,7 @@ parameter rnbd_target max_sessions 65536
 disk=$(null_disk 64) || exit 1
 echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup"
 export_disk hung /dev/mapper/back
-# The storage gets a request of each session.
+# Let the storage have a request of each session.
 echo 4096 >"$CFG/exports/hung/window" || die "no window"
 disk=$(null_disk 64) || exit 1
 ADDR=$MDL_TARGET:$OTHER_PORT export_disk fine "$disk"
@@ -62,14 +62,14 @@ allow_hosts fine $((wanted + 1)) $((wanted + OTHERS))
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
 
-# clock: the time since the machine was started, in ms in $ms, as the kernel has it
+# clock: set $ms to the uptime in ms, from the kernel
 clock() {
 	local text
 
 	read -r text _ </proc/uptime
 	ms=$((10#${text/./} * 10))
 }
-# timed COMMAND...: run it; its time in ms in $took
+# timed COMMAND...: run COMMAND and set $took to its time in ms
 timed() {
 	local began
 
@@ -79,7 +79,7 @@ timed() {
 	clock
 	took=$((ms - began))
 }
-# until_true COMMAND...: asked often, without a process
+# until_true COMMAND...: run COMMAND often until it succeeds, without starting a process
 exec {tick}<> <(:)
 until_true() {
 	local end
@@ -92,10 +92,10 @@ until_true() {
 		read -rt 0.02 -u "$tick"
 	done
 }
-# judged WHAT: $took as a figure
+# judged WHAT: record $took as a figure
 judged() { figure "$stage, $number sessions: $1" "$(jq -n "$took / 1000")" s "<=" $GOAL; }
 
-# attach_other I NAME: as the other host I; its disk in $other
+# attach_other I NAME: attach as the other host I; set $other to the disk
 attach_other() {
 	local host
 
@@ -119,7 +119,7 @@ stays=$other
 stage=start
 figure "sessions that the machine holds" $number sessions ">=" "$LEAST"
 
-# stuck: each disk has a request in flight
+# stuck: succeed if each disk has a request in flight
 next=1
 stuck() {
 	local r w
@@ -129,7 +129,7 @@ stuck() {
 		next=$((next + 1))
 	done
 }
-# live_sessions NUMBER: the target has so many live sessions
+# live_sessions NUMBER: succeed if the target has at least NUMBER live sessions
 live_sessions() {
 	local file state n=0
 
@@ -138,7 +138,7 @@ live_sessions() {
 	done
 	[ $n -ge "$1" ]
 }
-# returned BEFORE: the other disk is live, after one more reconnect
+# returned BEFORE: succeed if the other disk is live and has reconnected once more
 returned() {
 	local state n
 
@@ -154,7 +154,7 @@ reconnect_other() {
 	until_true returned "$before"
 }
 
-# others I: what another host does, I is the next one that was not fenced
+# others I: measure the operations of other hosts; I is the next other host that is not fenced
 others() {
 	local host
 
@@ -204,7 +204,7 @@ figure "$stage, $number sessions: left at the target, with a request in the stor
 others 5
 need "$stays" violations -eq 0
 
-# The storage goes on, and nothing is left over.
+# When the storage continues, no session may be left over.
 dmsetup resume back || die "resume"
 timed wait_slowly 300 sessions_are 1
 figure "the storage has gone on: the last session has ended after" "$(jq -n "$took / 1000")" s

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Host instructions per I/O with one active session, and with up to a thousand; runs in a lab
+# Measure host instructions per I/O with one active session and with up to a thousand; runs in a lab
 # machine that counts instructions:
 #
 #   scripts/lab run --icount --plugin build/bench-tools/plugin.so --mem 6144 --timeout 7200 \
 #       --out DIR tests/bench/scale-instructions.sh COUNT,... [PROFILE]
 #
-# Client and target are one machine with two modelled adapters, as in adapter.sh. Each session is
-# that of another host, which has one connection, one disk, and an export and a null_blk of its
-# own. fio reads 4 KiB at random, with one request in flight for each disk. It has a thread per disk
-# up to 32, which use more disks in turn: a thousand threads take it an hour to start. Instructions of
-# the model, of fio and of null_blk do not count. $OUT/results gets a line per number of sessions.
+# Client and target are one machine with two modelled adapters, as in adapter.sh. Each session
+# belongs to another host, with one connection, one disk, and an export and a null_blk of its own.
+# fio reads 4 KiB at random, with one request in flight per disk. It has at most 32 threads; with
+# more disks, each thread uses several disks in turn, because fio needs an hour to start a thousand
+# threads. Instructions of the model, of fio and of null_blk do not count. $OUT/results gets a line
+# per number of sessions.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -49,7 +50,7 @@ rm -f "$OUT/results" "$OUT/breakdown"
 uname -r >"$OUT/kernel"
 devs=() first=''
 
-# one SESSIONS
+# one SESSIONS: attach sessions up to this number and measure
 one() {
 	local n=$1 i j jobs=() disks skip ios now
 
@@ -80,7 +81,7 @@ one() {
 
 [ "${counts[0]}" = 1 ] || die "the numbers of sessions begin with 1"
 for n in "${counts[@]}"; do one "$n"; done
-# A first session that is expensive would hide a growth.
+# An expensive first session would hide a growth, so compare with the lowest figure, too.
 figure "sessions: $last, against the lowest" "$(jq -s 'map(select(.unit == "instructions per I/O").value) |
 	.[-1] / min' "$OUT/results")" times
 for i in "${!devs[@]}"; do

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Memory of idle sessions and of further disks, as the memory of the two machines changes; runs
-# on two lab machines over soft-RoCE, node 1 is the target:
+# Measure the memory of idle sessions and of further disks by the change of the used memory of two
+# machines; runs on two lab machines over soft-RoCE, node 1 is the target:
 #
 #   scripts/lab run --nodes 2 --possible-cpus 8 --mem 6144 --timeout 10000 --out DIR \
 #       tests/bench/scale-memory.sh COUNT,...[,max] [DISKS [CONNECTIONS [SETTLE]]]
 #
-# COUNT sessions of as many hosts, each with one disk; "max" goes on until one of the machines has
-# used up its memory or the target refuses. After that DISKS further disks of one session, with two
-# depths. A figure is a difference between two states, divided by the number of what was added. In
-# each state caches are dropped first, and memory must not have fallen for SETTLE seconds, because
-# an idle session returns memory only after half a minute. A session has one queue per possible
-# processor of the client, at most.
+# COUNT is a number of sessions, each of another host and with one disk. With "max" sessions are
+# added until a machine has used up its memory or the target refuses. After that DISKS further disks
+# of one session are measured with two depths. A figure is the difference between two states,
+# divided by the number of added objects. In each state caches are dropped first, and memory must
+# not have fallen for SETTLE seconds, because an idle session returns memory only after half a
+# minute. A session has at most one queue per possible processor of the client.
 #
 # $OUT/results of node 2 has all figures, $OUT/memory all states of both machines.
 # shellcheck source=tests/lib/lab.sh
@@ -24,20 +24,20 @@
 PART=memory
 IFS=, read -ra counts <<<"$1"
 number=${2:-64} connections=${3:-8} SETTLE=${4:-45}
-HOSTS=4096		# that may attach: the largest "max"
+HOSTS=4096		# hosts that may attach: the largest "max"
 RESERVE=$((384 << 10))	# KiB that must be available for another session
 SETTLE_MAX=600		# seconds
 AT_ONCE=4		# sessions that attach at the same time
 DEPTHS=(32 128)
 
-# memory: KiB as an object of JSON. "used" is what is neither free, nor page cache, nor memory of
-# processes; "pages" is what of it nothing else accounts for.
+# memory: print the memory in KiB as a JSON object. "used" excludes free memory, page cache and
+# memory of processes; "pages" is the part of "used" that no other counter accounts for.
 memory() {
 	local f
 
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
-	# free pages and objects in per-cpu lists count as used until drained
+	# Free pages and objects in per-cpu lists count as used until they are drained.
 	echo 1 >/proc/sys/vm/compact_memory
 	for f in /sys/kernel/slab/*/shrink; do echo 1 >"$f"; done
 	awk -v sessions="$(find "$T/sessions" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" '
@@ -53,7 +53,7 @@ memory() {
 		}' /proc/meminfo
 }
 
-# memory_settled SECONDS: memory, when it has not fallen by 128 KiB for so long
+# memory_settled SECONDS: print the memory once it has not fallen by 128 KiB for SECONDS
 memory_settled() {
 	local now used least end last=$((SECONDS + SETTLE_MAX))
 
@@ -70,15 +70,16 @@ memory_settled() {
 	echo "$now"
 }
 
-# The target: measure when node 2 does, and report when memory is short.
+# The target measures when node 2 measures, and reports when memory is short.
 if [ "$NODE" = 1 ]; then
 	set_host_id
 	target_start
 	for limit in pool_limit_mb queue_limit_mb; do parameter rnbd_target $limit 1048576; done
 	parameter rnbd_target max_sessions 65536
 	parameter rnbd_target max_queues "$connections"
-	# Zeroed memory is kept for pools that grow, however many sessions there are. It would
-	# come and go between two readings, so it is added to what is computed from them.
+	# The target keeps zeroed memory for pools that grow, independent of the number of sessions.
+	# This reserve would change between two readings: disable it, and add its size to the
+	# computed results.
 	reserve=$(</sys/module/rnbd_target/parameters/pool_reserve_mb) || die "no reserve"
 	nodes=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l)
 	tell reserve $((reserve * 1024 * (nodes ? nodes : 1)))
@@ -117,13 +118,13 @@ fi
 set_host_id
 rm -f "$OUT/results" "$OUT/memory"
 uname -r >"$OUT/kernel"
-# A connection has a port of its own at the client.
+# Each connection uses a port of the client.
 echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range
 modprobe rnbd || die "modprobe rnbd failed"
 floor=1024	# KiB, the default
 options=(--queues "$connections" --keepalive 60000 --wait 60)
 
-# measure STEP SECONDS: the memory of both machines in $ours and $theirs
+# measure STEP SECONDS: set $ours and $theirs to the memory of the client and of the target
 measure() {
 	tell step "$1" "$2"
 	barrier step 10000
@@ -134,16 +135,17 @@ measure() {
 	lab log "memory: $1: client $(jq .used <<<"$ours") KiB, target $(jq .used <<<"$theirs") KiB"
 }
 
-# per NUMBER BEFORE AFTER: KiB per piece
+# per NUMBER BEFORE AFTER: print the KiB per added object
 per() { jq -n --argjson n "$1" --argjson a "$2" --argjson b "$3" '($b.used - $a.used) / $n'; }
-# parts NUMBER BEFORE AFTER: what they consist of, and what MemAvailable says
+# parts NUMBER BEFORE AFTER: print the kinds of memory of an added object, and its cost in
+# MemAvailable
 parts() {
 	jq -nc --argjson n "$1" --argjson a "$2" --argjson b "$3" '
 		["slab", "stack", "percpu", "vmalloc", "pages"] |
 		map({ key: ., value: (($b[.] - $a[.]) / $n) }) | from_entries |
 		.available = ($a.available - $b.available) / $n'
 }
-# details NAME=JSON...: an object for figure
+# details NAME=JSON...: print a JSON object for figure
 details() {
 	local pair
 
@@ -158,7 +160,7 @@ room() {
 	[ -z "$stopped" ]
 }
 
-# attach_to COUNT: more sessions until there are so many, or $stopped says why not
+# attach_to COUNT: attach sessions until there are COUNT, or set $stopped to the reason why not
 attach_to() {
 	local i k host pids
 
@@ -182,7 +184,7 @@ attach_to() {
 	[ -z "$stopped" ] || lab log "memory: no more than $sessions sessions: $stopped"
 }
 
-# sessions_step COUNT: what each session costs beyond those of the step before
+# sessions_step COUNT: record the cost of each session that is added to those of the previous step
 sessions_step() {
 	local n
 
@@ -200,7 +202,8 @@ sessions_step() {
 	had=$sessions had_ours=$ours had_theirs=$theirs
 }
 
-# all_sessions: the slope over all sessions but the first, which brings what all share
+# all_sessions: record the cost per session without the first session, which also pays for shared
+# objects
 all_sessions() {
 	local n=$((had - 1)) slope
 
@@ -211,7 +214,8 @@ all_sessions() {
 	figure "target, per idle session, $had of them" "$slope" KiB "<=" 2048
 	DETAILS=$(details sessions=$had parts="$(parts $n "$one_ours" "$had_ours")")
 	figure "client, per idle session, $had of them" "$(per $n "$one_ours" "$had_ours")" KiB
-	# with what the target's system needs before the first session, and with the reserve
+	# The computation includes the memory of the target's system before the first session, and
+	# the reserve.
 	DETAILS=$(details reserve_kib="$reserve")
 	figure "idle sessions that fit 8 GiB, computed" "$(jq -n --argjson slope "$slope" \
 		--argjson empty "$empty_theirs" --argjson reserve "$reserve" \
@@ -221,8 +225,8 @@ all_sessions() {
 
 disk_names() { for ((i = 1; i <= number; i++)); do echo "disk$i"; done; }
 
-# further_disks DEPTH: sets $client_disk and $target_disk to KiB per further disk, $null_share
-# to that of a null_blk at the client with the same queues and depth
+# further_disks DEPTH: set $client_disk and $target_disk to the KiB per further disk, and
+# $null_share to those of a null_blk at the client with the same queues and depth
 further_disks() {
 	local depth=$1 name first ours0 theirs0 i made=()
 
@@ -252,7 +256,8 @@ further_disks() {
 	done
 }
 
-# at_depth_0 SMALL LARGE: what is left of a disk without its requests, from two depths
+# at_depth_0 SMALL LARGE: print the memory of a disk without its requests, extrapolated from two
+# depths
 at_depth_0() {
 	jq -n --argjson x0 "${DEPTHS[0]}" --argjson x1 "${DEPTHS[1]}" --argjson y0 "$1" --argjson y1 "$2" \
 		'$y0 - ($y1 - $y0) / ($x1 - $x0) * $x0'
@@ -266,7 +271,7 @@ figure "memory of the target's machine" "$(jq -n "$total_theirs / 1024")" MiB
 figure "target, per host that may attach" "$(told hosts)" KiB
 reserve=$(told reserve)
 
-# One session, to know what is granted; it is measured below.
+# Attach one session to learn the number of granted connections; its memory is measured below.
 had=0 had_ours=$ours had_theirs=$theirs
 attach_to 1
 [ $sessions = 1 ] || die "no session: $stopped"

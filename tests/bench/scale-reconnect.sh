@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A thousand sessions lose all connections at once and reconnect; runs in a lab machine that counts
-# instructions, so that all times are the guest's:
+# Measure how a thousand sessions reconnect after all of them lost all connections at once; runs in
+# a lab machine that counts instructions, so that all times are those of the guest:
 #
 #   scripts/lab run --icount --possible-cpus 8 --append log_buf_len=16M --mem 8192 --timeout 10000 \
 #       --out DIR tests/bench/scale-reconnect.sh SESSIONS [CONNECTIONS [WAY,...]]
 #
-# Client and target are one machine with two modelled adapters; each session is that of another
-# host and has one disk, all of the same export. If the memory does not suffice for SESSIONS, there
-# are fewer: the results say how many, and the goal is missed with fewer than 1,000. A session has one
-# queue per possible processor, at most.
+# Client and target are one machine with two modelled adapters. Each session belongs to another host
+# and has one disk, all of the same export. If the memory does not suffice for SESSIONS, there are
+# fewer: the results contain the number, and with fewer than 1,000 the goal is missed. A session has
+# at most one queue per possible processor.
 #
-# WAY is how connections are lost and may return:
+# WAY is how the connections are lost and the target becomes reachable again:
 #   port      the port of the target is disabled and enabled again
-#   unload    the configuration is saved, the target's module is unloaded and loaded, and the
-#             configuration is restored
-# The target stays away until each client has tried to reconnect three times. Then the time begins
-# at which the port listens, as the kernel's log has it. $OUT/list.WAY has all disks at the end.
+#   unload    the configuration is saved, the module of the target is unloaded and loaded, and
+#             the configuration is restored
+# The target stays unreachable until each client has tried to reconnect three times. Times begin
+# when the port listens, as the kernel log shows. $OUT/list.WAY has all disks at the end.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -36,14 +36,14 @@ options=(--queues "$connections" --queue-depth 16 --ring-slots 8 --pool 1M --max
 
 ADDR=$MDL_TARGET
 set_host_id
-# The console takes time of the processor; the log has everything.
+# The console takes processor time, and the log has everything.
 dmesg -n 4
 adapter_load dma=direct timed=Y round_trip_ns=2500
 adapter_up profile=mlx5
 modprobe rnbd || die "modprobe rnbd failed"
 exec {tick}<> <(:)
 
-# load_target: with limits that memory alone sets
+# load_target: load the module with limits so high that only memory limits the sessions
 load_target() {
 	target_start
 	parameter rnbd_target pool_limit_mb 1048576
@@ -77,7 +77,7 @@ queue_pairs() {
 	rdma resource show | awk '{ for (i = 1; i < NF; i++) if ($i == "qp") n += $(i + 1) } END { print n + 0 }'
 }
 pairs=0 last=-1
-# further connections may be made after an attach
+# The client may make further connections after the attach has returned.
 while [ "$pairs" != "$last" ]; do
 	last=$pairs
 	sleep 2
@@ -88,8 +88,8 @@ DETAILS=$(jq -nc --argjson wanted "$wanted" --argjson connections "$granted" --a
 	'{ $wanted, $connections, queue_pairs: $pairs, machine_mib: $mib }')
 figure "sessions that were made" $number sessions ">=" 1000
 
-# each FILE RELATION VALUE: does that hold for a file of each disk from ${devs[next]} on; no
-# process is started
+# each FILE RELATION VALUE: succeed if the relation holds for FILE of each disk from ${devs[next]}
+# on; starts no process
 each() {
 	local value
 
@@ -99,7 +99,7 @@ each() {
 	done
 }
 
-# until_each SECONDS FILE RELATION VALUE
+# until_each SECONDS FILE RELATION VALUE: wait until each disk meets the condition
 until_each() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) next=1
 
@@ -110,7 +110,7 @@ until_each() {
 	done
 }
 
-# until_all_queue_pairs SECONDS
+# until_all_queue_pairs SECONDS: wait until there are as many queue pairs as before the loss
 until_all_queue_pairs() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
 
@@ -135,7 +135,8 @@ return_unload() {
 	run rnbd restore "$OUT/target.json"
 }
 
-# logins FILE: of a kernel log, from when the port listens: their number, and the most in a second
+# logins FILE: print the number of logins in a kernel log since the port listens, and the most in
+# one second
 logins() {
 	tr -d '[]' <"$1" | awk '
 		/rnbd-target: port .*: listening on / { n = 0; first = 1; most = 0 }
@@ -147,7 +148,7 @@ logins() {
 		END { print n + 0, most + 0 }'
 }
 
-# one WAY
+# one WAY: lose all connections and measure how they return
 losses=0
 one() {
 	local way=$1 before port since total peak summary extra
@@ -160,7 +161,7 @@ one() {
 	return_"$way"
 	[ "$way" != unload ] || before='{}'
 	until_each $DEADLINE state = live
-	# what is made after the first connection of a session
+	# Wait also for the connections that follow the first one of a session.
 	until_all_queue_pairs $DEADLINE
 	echo "scale: all connections" >/dev/kmsg
 	rnbd list --json >"$OUT/list.$way" || die "rnbd list failed"
@@ -176,7 +177,7 @@ one() {
 	read -r total peak < <(logins "$OUT/log.$way")
 	[ "$total" -ge $number ] || die "the kernel log has only $total logins: log_buf_len=16M"
 
-	# The list was made before its line in the log: no time is too short.
+	# The list is older than its mark in the log, so no computed time is too short.
 	summary=$(jq -c --argjson since "${since% *}" --argjson logins "$total" '
 		(map($since - .state_ms / 1000) | sort) as $times | length as $n | {
 			sessions: $n, logins: $logins,

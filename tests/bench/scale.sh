@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the script that sources this file
 # SPDX-License-Identifier: GPL-2.0-only
-# What the benchmarks of scale and fairness share: figures, and hosts, exports and sessions in
-# large numbers. Sourced after ../lib/lab.sh and ../lib/rnbd.sh.
+# Helpers of the benchmarks of scale and fairness: figures, and large numbers of hosts, exports and
+# sessions. Sourced after ../lib/lab.sh and ../lib/rnbd.sh.
 #
 # $PART is the name of the benchmark.
 
 T=/sys/kernel/rnbd-target
 
-# figure WHAT VALUE UNIT [RELATION GOAL]: a line of JSON in $OUT/results. $DETAILS, an object of
-# JSON that says more, is used up.
+# figure WHAT VALUE UNIT [RELATION GOAL]: add a line of JSON to $OUT/results. $DETAILS, a JSON
+# object with more data, is added and then cleared.
 figure() {
 	jq -nc --arg part "$PART" --arg what "$1" --argjson value "$2" --arg unit "$3" \
 		--arg relation "${4-}" --argjson goal "${5:-null}" --argjson details "${DETAILS:-{\}}" '
@@ -24,13 +24,13 @@ figure() {
 		(if .met == false then " MISSED" else "" end)')"
 }
 
-# parameter MODULE NAME VALUE: of a module that is loaded
+# parameter MODULE NAME VALUE: set a parameter of a loaded module
 parameter() { echo "$3" >"/sys/module/$1/parameters/$2" || die "$1 has no parameter $2"; }
 
-# scale_host I: its UUID in $host; no process is started
+# scale_host I: set $host to the UUID of host I; starts no process
 scale_host() { printf -v host '00000000-0000-4000-8000-%012d' $((1000 + $1)); }
 
-# host_dirs FIRST LAST: their folders in configfs in the array $dirs
+# host_dirs FIRST LAST: set the array $dirs to the configfs directories of these hosts
 host_dirs() {
 	local i host
 
@@ -41,7 +41,7 @@ host_dirs() {
 	done
 }
 
-# make_hosts FIRST LAST
+# make_hosts FIRST LAST: create these hosts at the target
 make_hosts() {
 	local dirs
 
@@ -49,7 +49,7 @@ make_hosts() {
 	mkdir "${dirs[@]}" || die "the target refuses hosts"
 }
 
-# allow_hosts EXPORT FIRST LAST
+# allow_hosts EXPORT FIRST LAST: allow these hosts to attach EXPORT
 allow_hosts() {
 	local dirs
 
@@ -57,15 +57,15 @@ allow_hosts() {
 	ln -s -t "$CFG/exports/$1/allowed_hosts" "${dirs[@]}" || die "$1: the target refuses hosts"
 }
 
-# make_port: an enabled port at $ADDR
+# make_port: create and enable a port at $ADDR
 make_port() {
 	mkdir "$CFG/ports/1" || die "no port"
 	echo "$ADDR" >"$CFG/ports/1/addr" || die "no port at $ADDR"
 	echo 1 >"$CFG/ports/1/enable" || die "the port does not listen"
 }
 
-# make_exports FIRST LAST REQUESTS: for each host an export eI of its own, on a null_blk that takes
-# so many requests. With a thousand exports the tool, and null_disk, would take minutes.
+# make_exports FIRST LAST REQUESTS: for each host create an export eI of its own, on a null_blk that
+# takes REQUESTS requests. For a thousand exports the tool and null_disk would take minutes.
 make_exports() {
 	local i host exports=() disks=() disk
 
@@ -89,7 +89,7 @@ make_exports() {
 	ln -s -t "$CFG/ports/1/exports" "${exports[@]}" || die "the port refuses exports"
 }
 
-# attach_session I EXPORT OPTION...: as host I; the disk in ${devs[I]}
+# attach_session I EXPORT OPTION...: attach as host I; set ${devs[I]} to the disk
 attach_session() {
 	local host
 
@@ -98,7 +98,7 @@ attach_session() {
 		die "attach of session $1 failed"
 }
 
-# available: MemAvailable in KiB in $kib; no process is started
+# available: set $kib to MemAvailable in KiB; starts no process
 available() {
 	local name value rest
 
@@ -107,8 +107,8 @@ available() {
 	done </proc/meminfo
 }
 
-# wait_slowly SECONDS COMMAND...: as wait_for, but twice per second and without a process: where
-# instructions are counted, a process takes milliseconds of the guest's time
+# wait_slowly SECONDS COMMAND...: as wait_for, but check only twice per second and start no process:
+# where instructions are counted, a process takes milliseconds of guest time
 wait_slowly() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) tick
 
@@ -123,18 +123,17 @@ wait_slowly() {
 sessions_of_target() { find "$T/sessions" -mindepth 1 -maxdepth 1 | wc -l; }
 sessions_are() { [ "$(sessions_of_target)" = "$1" ]; }
 
-# detach_all: what is left of sessions at the target has gone
+# detach_all: detach all disks and wait until the target has no session
 detach_all() {
 	rnbd detach --all --wait 10 || die "detach --all failed"
 	wait_for 120 sessions_are 0
 }
 
-# measured SKIP IOS FIO-OPTION...: run fio, and measure so many I/Os of all disks, by the module
-# rdma-model and by QEMU's plugin, after SKIP others: sets $ns, their time, and writes $OUT/one,
-# an object of JSON as tests/bench/attribute.sh describes it. Any wire; the machine counts
-# instructions.
+# measured SKIP IOS FIO-OPTION...: run fio; after SKIP I/Os of all disks measure IOS more by the
+# module rdma-model and the plugin of QEMU. Set $ns to their time and write $OUT/one, a JSON object
+# as tests/bench/attribute.sh describes it. Works on any wire; the machine must count instructions.
 counted=0
-# a thread of fio has its disk open
+# Each thread of fio opens its disk.
 ulimit -n 65536
 measured() {
 	local fio ios=$2 own

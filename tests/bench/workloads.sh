@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154 # $fs and $sys are of whoever sources this
 # SPDX-License-Identifier: GPL-2.0-only
-# What is done to file systems that are measured, in $DIR. Sourced after ../lib/lab.sh.
+# Workloads for the measured file systems, in $DIR. Sourced after ../lib/lab.sh.
 
-SIZE=32m		# of the file that is written and read
-TREE=50			# MB of the tree that is untarred
+SIZE=32m		# of the file that streams write and read
+TREE=50			# MB of the tree that untar unpacks
 DIR=/mnt/t
 
-# result WORK UNIT VALUE
+# result WORK UNIT VALUE: record a result
 result() {
 	jq -nc --arg fs "$fs" --arg system "$sys" --arg work "$1" --arg unit "$2" \
 		--argjson value "$3" '{ $fs, $system, $work, $unit, $value }' >>"$OUT/results" ||
@@ -19,14 +19,14 @@ cold() {
 	echo 3 >/proc/sys/vm/drop_caches
 }
 
-# megabytes FIO-OPTIONS...: MB/s of fio in the directory
+# megabytes FIO-OPTIONS...: print the MB/s of fio in the directory
 megabytes() {
 	fio --name=f --directory="$DIR" --ioengine=psync --output-format=json "$@" >"$OUT/fio.json" \
 	    2>"$OUT/fio.err" || die "fio: $(cat "$OUT/fio.err")"
 	jq '.jobs[0] | (.read.bw_bytes + .write.bw_bytes) / 1e6 | . * 10 | round / 10' "$OUT/fio.json"
 }
 
-# stream WORK BS RW FIO-OPTIONS...: MB/s of one file
+# stream WORK BS RW FIO-OPTIONS...: record the MB/s of one file
 stream() {
 	local work=$1 bs=$2 rw=$3
 	shift 3
@@ -34,7 +34,7 @@ stream() {
 	result "$work $bs" MB/s "$(megabytes --filename=stream --rw="$rw" --bs="$bs" --size=$SIZE "$@")"
 }
 
-# seconds COMMAND...
+# seconds COMMAND...: run COMMAND and print its duration
 seconds() {
 	local start=${EPOCHREALTIME/[.,]/} took
 	"$@" >"$OUT/log" 2>&1 || die "$*: $(tail -3 "$OUT/log")"
@@ -44,8 +44,8 @@ seconds() {
 
 untar() { tar -C "${1:-$DIR}" -xf /dev/shm/tree.tar && sync -f "$DIR"; }
 
-# make_tree all|FILES - a tree of about TREE MB, from what is there, the same for all; or only
-# so many files of it
+# make_tree all|FILES: archive a tree of about TREE MB, made of files of the guest root and the same
+# in all runs; or only FILES files of it
 make_tree() {
 	local i=0
 	mkdir -p /dev/shm/tree
@@ -61,7 +61,7 @@ make_tree() {
 	rm -rf /dev/shm/tree
 }
 
-# postmarks DIR N: seconds of postmark with N files and as many transactions
+# postmarks DIR N: print the seconds of postmark with N files and as many transactions
 postmarks() {
 	printf 'set number %d\nset transactions %d\nset location %s\nset seed 7\nrun %s\nquit\n' \
 		"$2" "$2" "$1" "$OUT/postmark" >/tmp/pm.conf

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --disk 1G
-# The main job from end to end, on both machines; started by tests/demo/run.
+# The main use from end to end, on both machines; started by tests/demo/run.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -9,7 +9,7 @@
 
 title() { echo "=== $*"; }
 
-# Calls by which memory gets registered.
+# Functions that every registration of memory calls
 REGISTRATIONS="ib_alloc_mr ib_map_mr_sg"
 
 begin_proof() {
@@ -18,7 +18,7 @@ begin_proof() {
 	count_calls $REGISTRATIONS
 }
 
-# What happened on the wire and in this kernel, as counters have it.
+# end_proof: check by counters of the wire and of this kernel how the data was transferred
 end_proof() {
 	local f
 
@@ -35,7 +35,7 @@ end_proof() {
 	done
 }
 
-# fio_verify BLOCKSIZE SIZE
+# fio_verify BLOCKSIZE SIZE: write at random, read back and verify
 fio_verify() {
 	title "fio: $2 of random writes of $1, read back and verified"
 	run fio --name="verify-$1" --filename="$disk" --rw=randwrite --bs="$1" --size="$2" \
@@ -48,7 +48,7 @@ fio_verify() {
 	same "$(jq '.jobs[0].error' "$OUT/fio-$1.json")" 0 "fio errors"
 }
 
-# one checksum over names and contents
+# tree_sum DIR: print one checksum of all names and contents
 tree_sum() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum); }
 
 target() {
@@ -123,7 +123,7 @@ client() {
 	barrier detached 120
 }
 
-# copy_to DIR - copy the files named on standard input below DIR
+# copy_to DIR: copy the files named on standard input below DIR
 copy_to() { tar -cf - -T - 2>/dev/null | tar -xf - -C "$1"; }
 
 if [ "$NODE" = 1 ]; then target; else client; fi

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # turns: 2
-# short: mutated traffic of a client, whose pool grows and shrinks, against the target, and lawful clients beside it
-# arguments: seconds, and a seed; without one the same sessions each time
+# short: mutated client traffic, with pools that grow and shrink, harms neither the target nor well-behaved clients
+# arguments: SECONDS and SEED; without SEED each run has the same sessions
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -11,14 +11,14 @@ seconds=${1:-60} seed=${2:-7}
 note "FUZZ_SECONDS=$seconds SEED=$seed"
 set_host_id
 target_start
-# hundreds of sessions, each of which breaks a rule, are more than a host may have
+# No rate limit: the fuzzer logs in hundreds of times, and most sessions end by a protocol error.
 echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
 export_disk hostile "$(null_disk 64)" 2 3
 export_disk fixed "$(null_disk 16)" 2 3
 export_disk lawful "$(null_disk 16)" 1
-# for the session that competes for memory
+# For the session that competes for memory
 export_disk rival "$(null_disk 16)" 4
-# what the lawful client and one other session have leaves too little for two that grow
+# The sessions of the well-behaved client and of one more leave too little for two growing pools.
 echo 10 >/sys/module/rnbd_target/parameters/pool_limit_mb || die "parameter"
 dev=$(attach lawful --pool 4M) || exit 1
 resources=$(rdma_own)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # turns: 3
-# short: mutated traffic of a target against the client
-# arguments: seconds, and a seed; without one the same sessions each time
+# short: mutated traffic of a target does not harm the client
+# arguments: SECONDS and SEED; without SEED each run has the same sessions
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

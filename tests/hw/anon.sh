@@ -1,18 +1,18 @@
 # shellcheck shell=bash disable=SC2154 # variables are shared with tests/hw/run
 # SPDX-License-Identifier: GPL-2.0-only
-# Replace what identifies machines and users in the results: sourced by tests/hw/run.
+# Replace the identities of machines and users in the results: sourced by tests/hw/run.
 #
-# Equal text is replaced by equal text in all files, so that the results can still be
-# read. Known names and IPv4 addresses are replaced wherever they stand; MAC and IPv6
-# addresses, GIDs, GUIDs and UUIDs by their form.
+# Equal texts get equal replacements in all files, so that the results stay readable. Known names
+# and IPv4 addresses are replaced wherever they occur; MAC and IPv6 addresses, GIDs, GUIDs and UUIDs
+# are recognised by their form.
 
-# secrets: "TEXT NAME" lines
+# secrets: print "TEXT NAME" lines: NAME replaces TEXT
 secrets() {
 	local side name text n=0
 
 	for side in $SIDES; do
 		for name in "${host[$side]}" "${host[$side]#*@}" "$(facts "$side" name)"; do
-			# A number is no name: the first part of 10.9.0.1 occurs in results.
+			# A number is not a host name: the first part of 10.9.0.1 occurs in results.
 			for text in "$name" "${name%%.*}"; do
 				[[ $text != *[!0-9]* ]] || echo "$text $side"
 			done
@@ -25,14 +25,14 @@ secrets() {
 		done
 }
 
-# anonymise FOLDER: all text files below it
+# anonymise DIRECTORY: replace identities in all text files below DIRECTORY
 anonymise() {
 	secrets | awk 'length($1) > 1 && $1 != "localhost" && !seen[$1]++ { print length($1), $0 }' |
 		sort -k 1,1nr | cut -d ' ' -f 2- >"$WORK/replace"
 	# shellcheck disable=SC2016 # a program of awk
 	find "$1" -type f -print0 | sort -z | xargs -0 awk -v list="$WORK/replace" '
 		function hex(n,  s) { s = ""; while (n-- > 0) s = s "[0-9a-fA-F]"; return s }
-		# form(LINE, RE, KIND): replace what RE matches where no word goes on
+		# form(LINE, RE, KIND): replace the matches of RE that are whole words
 		function form(line, re, kind,  out, text, before, after) {
 			out = ""
 			while (match(line, re)) {
@@ -49,7 +49,7 @@ anonymise() {
 			}
 			return out line
 		}
-		# known(LINE, TEXT, NAME): the same for a text that is known
+		# known(LINE, TEXT, NAME): replace the whole words TEXT by NAME
 		function known(line, text, to,  out, at, before, after) {
 			out = ""
 			while ((at = index(line, text))) {
@@ -71,7 +71,7 @@ anonymise() {
 			}
 			h2 = hex(2); h4 = hex(4)
 			uuid = h4 h4 "-" h4 "-" h4 "-" h4 "-" h4 h4 h4
-			# of Ethernet or InfiniBand
+			# The address of an Ethernet or InfiniBand port
 			mac = h2 ":" h2 ":" h2 ":" h2 ":" h2 "(:" h2 ")+"
 			gid = h4 ":" h4 ":" h4 ":" h4 ":" h4 ":" h4 ":" h4 ":" h4
 			guid = h4 ":" h4 ":" h4 ":" h4

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154 # variables are shared with tests/hw/run
 # SPDX-License-Identifier: GPL-2.0-only
-# The bench of a hardware check: sourced by tests/hw/run.
+# The benchmark of a hardware check: sourced by tests/hw/run.
 #
-# Each round measures all systems one after the other, so that a change of the machines
-# affects all of them. results/bench.jsonl has a line of JSON per job and round with the
-# names of tests/bench/measure.sh; results/bench.json and bench.txt have the median of the rounds.
+# Each round measures all systems one after the other, so that a change of the machines affects all
+# of them. results/bench.jsonl has a line of JSON per job and round, with the names of
+# tests/bench/measure.sh; results/bench.json and bench.txt have the median of the rounds.
 
 SYSTEM_NAMES="rnbd rnbd+poll nvme-rdma-best nvme-rdma-poll"
 
-# bench_jobs: lines RW BS DEPTH NUMJOBS BATCH
+# bench_jobs: print lines RW BS DEPTH NUMJOBS BATCH
 bench_jobs() {
 	local rw n
 
@@ -32,7 +32,7 @@ bench_jobs() {
 	done
 }
 
-# job SYSTEM ROUND RW BS DEPTH NUMJOBS BATCH
+# job SYSTEM ROUND RW BS DEPTH NUMJOBS BATCH: run one job and record its results
 job() {
 	local sys=$1 round=$2 theirs after
 	shift 2
@@ -66,7 +66,7 @@ job() {
 		}' >>"$DIR/results/bench.jsonl" || die "$sys: no figures"
 }
 
-# one_system SYSTEM ROUND: all jobs; a system with so many queues as a job has threads
+# one_system SYSTEM ROUND: run all jobs; the system has as many queues as a job has threads
 one_system() {
 	local sys=$1 round=$2 queues rw bs depth numjobs batch
 
@@ -85,7 +85,7 @@ one_system() {
 	at target bench_unexport "$sys"
 }
 
-# bench_tables: a row per job, a column per system
+# bench_tables: print tables with a row per job and a column per system
 bench_tables() {
 	local field
 
@@ -111,7 +111,7 @@ bench_tables() {
 	done
 }
 
-# bench_skip SYSTEM: print why a system cannot be measured here
+# bench_skip SYSTEM: print why a system cannot be measured on these machines
 bench_skip() {
 	case $1 in
 	*poll)

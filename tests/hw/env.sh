@@ -1,19 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Print the environment of a machine: tests/hw/run passes this script to "bash -s"
-# over ssh and splits the output at lines "@@ TOPIC" into files.
+# Print the environment of a machine: tests/hw/run passes this script to "bash -s" over ssh and
+# splits the output at lines "@@ TOPIC" into files.
 #
-# The variable HW_BACKEND names the block device to judge; with HW_FACTS set, the
-# script prints nothing but what tests/hw/run needs to know.
-# The script only reads. A tool or a file that the machine lacks leaves a line
-# "not available". Serial numbers and names of users are not printed.
+# The variable HW_BACKEND names the block device to check. With HW_FACTS set, the script prints only
+# the facts that tests/hw/run needs. The script only reads. For a tool or file that the machine
+# lacks it prints a line "not available". It prints no serial numbers and no names of users.
 
 export LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 IB=/sys/class/infiniband
 
 topic() { echo "@@ $1"; }
 
-# show COMMAND...: the command and its output
+# show COMMAND...: print the command and its output
 show() {
 	echo "\$ $*"
 	if ! command -v "$1" >/dev/null 2>&1; then
@@ -24,17 +23,17 @@ show() {
 	[ "${PIPESTATUS[0]}" = 0 ] || echo "not available: $1 failed"
 }
 
-# content FILE: into $text, without a process; fails if the file cannot be read
+# content FILE: set $text to the content, without a process; fail if the file cannot be read
 content() {
 	text=
 	[ -r "$1" ] || return
-	# read fails at the end of the file, and sets the text nevertheless
+	# read fails at the end of the file, but sets the text.
 	{ IFS= read -rd '' text; } <"$1" 2>/dev/null
 	text=${text%$'\n'}
 	[ -n "$text" ] || [ ! -s "$1" ]
 }
 
-# values FILE...: a line "FILE: CONTENT" per file
+# values FILE...: print a line "FILE: CONTENT" per file
 values() {
 	local file text
 
@@ -49,8 +48,8 @@ values() {
 
 devices() { ls $IB 2>/dev/null; }
 
-# Network devices whose addresses an RDMA device has. Adapters have up to thousands of
-# GIDs, most without a network device, whose files cannot be read.
+# The network devices whose addresses an RDMA device has. Adapters have up to thousands of GIDs;
+# most have no network device, and their files cannot be read.
 declare -A netdevs_of=()
 for dev in $(devices); do
 	netdevs_of[$dev]=$({
@@ -63,7 +62,7 @@ netdevs() { echo "${netdevs_of[$1]}"; }
 
 all_netdevs() { printf '%s\n' "${netdevs_of[@]}" | sort -u; }
 
-# What tests/hw/run needs to know, a line "KEY VALUE..." each
+# facts: print the data that tests/hw/run needs, lines "KEY VALUE..."
 facts() {
 	local dev port state nd addr tool
 
@@ -101,7 +100,7 @@ facts() {
 	if [ -n "${HW_BACKEND-}" ]; then
 		backend "$HW_BACKEND"
 	fi
-	# what "ANON=yes" replaces; these lines are not kept
+	# Texts that "ANON=yes" replaces; the results do not contain these lines.
 	ip -o addr 2>/dev/null | awk '{
 		sub(/\/.*/, "", $4); print "secret", $4
 		for (i = 5; i < NF; i++) if ($i == "brd" || $i == "peer") print "secret", $(i + 1)
@@ -110,7 +109,7 @@ facts() {
 	ip route 2>/dev/null | grep -oE '[0-9]+(\.[0-9]+){3}' | sed 's/^/secret /'
 }
 
-# backend PATH: may it be overwritten?
+# backend PATH: print the size of the block device, and the reason if it must not be overwritten
 backend() {
 	local path=$1 dev
 

@@ -1,13 +1,12 @@
 # shellcheck shell=bash disable=SC2154 # variables are shared with tests/hw/run
 # SPDX-License-Identifier: GPL-2.0-only
-# The generation checker while the path fails: sourced by tests/hw/run.
+# Run the generation checker while the path fails: sourced by tests/hw/run.
 #
-# gencheck writes and reads until it is told to end, while the faults of a round
-# happen one after the other. After each fault the client must have reconnected and
-# must complete further requests. In the end gencheck compares all blocks with its
-# journal.
+# gencheck writes and reads until it is stopped, while the faults of a round happen one after the
+# other. After each fault the client must have reconnected and must complete further requests. At
+# the end gencheck compares all blocks with its journal.
 
-# lost BEFORE: the connection was replaced and requests are answered
+# lost BEFORE: succeed once the client has reconnected and requests complete
 lost() {
 	local requests
 
@@ -16,10 +15,10 @@ lost() {
 	at client wait_over requests $((requests + 20))
 }
 
-# hits_of SIDE MODULE POINT
+# hits_of SIDE MODULE POINT: print how often a fault point has struck
 hits_of() { at "$1" hits "$2" "$3"; }
 
-# fault KIND: 77 and a reason in $skip, if it cannot be injected here
+# fault KIND: inject a fault; status 77 and a reason in $skip if it cannot be injected here
 fault() {
 	local before seen status
 
@@ -29,7 +28,7 @@ fault() {
 	fail-post) at client strike rnbd fail_post 1 ;;
 	drop-reply) at target strike rnbd-target drop_reply 1 ;;
 	late-write)
-		# a write waits in the target while the client connects again
+		# Let a write wait in the target while the client reconnects.
 		seen=$(hits_of target rnbd-target delay_bio) || return
 		at target strike rnbd-target delay_bio 1 100000 || return
 		at target wait_hits rnbd-target delay_bio "$seen" || return
@@ -68,7 +67,7 @@ part_gencheck() {
 	[ "$PORT_DOWN" != yes ] || kinds+=" link"
 	at target target_up $((blocks / 256)) memory || return
 	at client client_up --keepalive 1000 || return
-	# a reply that never comes is noticed after this time
+	# The client notices a lost reply after this time.
 	at client set_parameter rnbd io_timeout 3 || return
 	at client check_start $blocks $threads || return
 	for ((round = 1; round <= rounds; round++)); do

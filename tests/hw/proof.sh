@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154 # variables are shared with tests/hw/run
 # SPDX-License-Identifier: GPL-2.0-only
-# The proof that I/O registers no memory: sourced by tests/hw/run.
+# Prove that I/O registers no memory: sourced by tests/hw/run.
 #
-# Probes count calls of the kernel's registration functions on both machines, and the
-# opcodes of the work requests that are posted. The counts must be 0 during I/O; a
-# login after that must raise them, which shows that the probes work.
+# Probes count the calls of the kernel's registration functions on both machines, and the opcodes of
+# the posted work requests. The counts must be 0 during I/O. A login after that must raise them,
+# which shows that the probes work.
 
-# The name of an opcode of enum ib_wr_opcode
+# opcode_name NUMBER: print the name of an opcode of enum ib_wr_opcode
 opcode_name() {
 	case $1 in
 	0) echo "RDMA WRITE" ;;
@@ -23,17 +23,17 @@ opcode_name() {
 	esac
 }
 
-# registrations FILE: the sum of the registrations in what step_probes has printed
+# registrations FILE: print the sum of the registrations in the output of step_probes
 registrations() {
 	awk '$1 == "calls" { n += $3 }
 		$1 == "opcode" && ($2 == 7 || $2 == 9 || $2 == 11 || $2 == 32 || $2 == 33) { n += $3 }
 		END { print n + 0 }' "$1"
 }
 
-# opcodes FILE NUMBER
+# opcodes FILE NUMBER: print how many work requests with this opcode were posted
 opcodes() { awk -v op="$2" '$1 == "opcode" && $2 == op { print $3; found = 1 } END { if (!found) print 0 }' "$1"; }
 
-# show_probes SIDE FILE
+# show_probes SIDE FILE: print the output of step_probes in words
 show_probes() {
 	local kind what n
 
@@ -45,10 +45,10 @@ show_probes() {
 	done <"$2"
 }
 
-# counted FILE NAME: a counter of the disk
+# counted FILE NAME: print a counter of the disk
 counted() { awk -v name="$2" '$1 == name { print $2 }' "$1"; }
 
-# need_value VALUE RELATION NUMBER WHAT
+# need_value VALUE RELATION NUMBER WHAT: fail unless the relation holds
 need_value() {
 	test "${1:-none}" "$2" "$3" 2>/dev/null || die "$4: $1, wanted $2 $3"
 	echo "  $4: $1"
@@ -64,7 +64,7 @@ part_proof() {
 	[ -z "$QUICK" ] || mib=8
 	mkdir -p "$dir"
 	at target target_up $((mib * 4)) memory || return
-	# A pool that follows the load is registered as it grows.
+	# A fixed pool: a pool that follows the load is registered while it grows.
 	at client client_up --inline-read 0 --inline-write 0 --pool-floor fixed || return
 	for side in $SIDES; do
 		at "$side" probes_on >"$dir/$side.probes" || die "$side: $(tail -n 1 "$dir/$side.probes")"
@@ -94,7 +94,7 @@ part_proof() {
 		-ge $(((mib + mib / 4) << 20)) "bytes that the client read by RDMA READ"
 	case $(counted "$dir/after" remote_access) in
 	0x0) echo "  remote access of the client's queue pairs: 0x0" ;;
-	# A property of the driver (Documentation/explanation/overview.rst), to be seen in the results
+	# The driver decides this (Documentation/explanation/overview.rst), so the results only note it.
 	0x*) echo "  NOTE: remote access of the client's queue pairs: $(counted "$dir/after" remote_access), the driver does not disable it" ;;
 	*) echo "  remote access of the client's queue pairs: not reported by the device" ;;
 	esac

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with tests/hw/run
 # SPDX-License-Identifier: GPL-2.0-only
-# The two machines, seen from the one that runs the check: sourced by tests/hw/run.
+# Access to the two machines from the machine that runs the check: sourced by tests/hw/run.
 #
-# A side is "target" or "client". Commands run there as root, by ssh or by ssh and
-# "sudo -n". ssh shares one connection per side, except for the keepers.
+# A side is "target" or "client". Commands run there as root, by ssh or by ssh and "sudo -n". ssh
+# shares one connection per side, except for the keepers.
 
 declare -A host sudo kit fact
 host=([target]=$TARGET [client]=$CLIENT)
@@ -11,10 +11,10 @@ sudo=([target]='' [client]='')
 kit=()
 SIDES="target client"
 
-# quoted WORD...: for the shell at the other side
+# quoted WORD...: print the words quoted for the shell at the other side
 quoted() { printf '%q ' "$@"; }
 
-# on_input SIDE COMMAND...: run it there as root, with this standard input
+# on_input SIDE COMMAND...: run COMMAND there as root, with the standard input of this function
 on_input() {
 	local side=$1
 
@@ -25,10 +25,10 @@ on_input() {
 
 on() { on_input "$@" </dev/null; }
 
-# at SIDE STEP [ARG...]: a step of tests/hw/node
+# at SIDE STEP [ARG...]: run a step of tests/hw/node there
 at() { on "$1" "${kit[$1]}/tests/hw/node" "${@:2}"; }
 
-# reach SIDE: is the machine there, and may we be root?
+# reach SIDE: fail unless ssh works and commands run as root
 reach() {
 	local id
 
@@ -39,7 +39,7 @@ reach() {
 	fi
 }
 
-# record SIDE FOLDER: the environment into files, and the facts into $WORK
+# record SIDE DIRECTORY: write the environment to files in DIRECTORY, and the facts to $WORK
 record() {
 	local side=$1 dir=$2 facts_only=1
 
@@ -53,21 +53,21 @@ record() {
 			file { print >file }' ||
 		return 1
 	[ -s "$dir/facts.txt" ] || return 1
-	# the last topic
+	# storage is the last topic, so env.sh has run to its end.
 	[ -n "$facts_only" ] || [ -s "$dir/storage.txt" ] || return 1
 	mv "$dir/facts.txt" "$WORK/facts.$side"
 	sed -n 's/^secret //p' "$WORK/facts.$side" >"$WORK/secrets.$side"
 	[ -s "$dir/stderr" ] || rm "$dir/stderr"
 }
 
-# facts SIDE KEY: the values of a key, a line each
+# facts SIDE KEY: print the values of a key, a line each
 facts() { sed -n "s/^$2 //p" "$WORK/facts.$1"; }
 
-# lacks SIDE WHAT
+# lacks SIDE WHAT: succeed if the machine lacks a tool or module
 lacks() { facts "$1" lacks | grep -qx "$2"; }
 
-# find_address: TARGET_ADDR, if it was not given: the first address of an active RDMA
-# port of the target to which the client has a route over an RDMA port
+# find_address: set TARGET_ADDR unless the user has set it: the first address of an active RDMA port
+# of the target to which the client has a route over an RDMA port
 find_address() {
 	local dev port state nd addr
 
@@ -84,7 +84,7 @@ find_address() {
 	return 1
 }
 
-# copy_kit SIDE: a new folder there with the sources and the settings
+# copy_kit SIDE: make a new directory there with the sources and the settings
 copy_kit() {
 	local side=$1
 
@@ -102,8 +102,8 @@ copy_kit() {
 	} | on_input "$side" tee "${kit[$side]}/state/settings" >/dev/null
 }
 
-# keep SIDE: start the keeper, which undoes the run if this machine goes away. It has a
-# connection of its own; signals from the terminal must not reach it.
+# keep SIDE: start the keeper, which undoes the run if this machine fails. It has an ssh connection
+# of its own; signals from the terminal must not reach it.
 keep() {
 	local side=$1
 
@@ -123,13 +123,13 @@ keep() {
 	keepers+=($!)
 }
 
-# reset_sides: remove what a part has left that failed
+# reset_sides: remove what a failed part has left behind
 reset_sides() {
 	at client reset
 	at target reset
 }
 
-# take SIDE: the logs of a side into the results
+# take SIDE: copy the logs of a side to the results
 take() {
 	local side=$1 name
 

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The steps of a hardware check on one machine: sourced by tests/hw/node, called by
-# tests/hw/proof.sh, paths.sh and bench.sh over ssh.
+# The steps of a hardware check on one machine: sourced by tests/hw/node; tests/hw/proof.sh,
+# paths.sh and bench.sh call them over ssh.
 
 # --- modules and tool
 
-# build client|target: from the sources of the kit, for the kernel that runs
+# build client|target: build modules and tool from the sources of the kit, for the running kernel
 step_build() {
 	mkdir -p "$KIT/bin"
 	if [ "$HW_MODULES" = build ]; then
@@ -25,7 +25,7 @@ step_build() {
 
 # --- the target
 
-# make_backend MIB memory|null: sets $backend; BACKEND, or a disk that holds nothing else
+# make_backend MIB memory|null: set $backend to BACKEND, or to a new disk in memory
 make_backend() {
 	local dir=$NULLB/$HW_NAME setting memory=1
 
@@ -38,7 +38,7 @@ make_backend() {
 	if ! modprobe null_blk nr_devices=0; then
 		[ ! -e /sys/module/brd ] || grep -qx brd "$STATE/loads" ||
 			die "no null_blk, and ram disks are in use: name a BACKEND"
-		# one size for all parts: brd stays until "node undo"
+		# One size for all parts, because brd stays loaded until "node undo"
 		modprobe brd rd_nr=1 rd_size=$((1 << 20)) || die "no null_blk and no ram disk: name a BACKEND"
 		backend=/dev/ram0
 		return
@@ -59,7 +59,7 @@ make_backend() {
 
 drop_backend() { [ ! -d "$NULLB/$HW_NAME" ] || rmdir "$NULLB/$HW_NAME"; }
 
-# target_up MIB memory|null: an export "bench" of a backend
+# target_up MIB memory|null: make a backend and export it as "bench"
 step_target_up() {
 	need_mount configfs /sys/kernel/config
 	make_backend "$@"
@@ -81,7 +81,7 @@ attach() {
 	rnbd attach "$ADDR" "$@" --host-id "$HW_HOST" --loss-timeout 120 || die "attach of $1 failed"
 }
 
-# client_up [OPTION...]
+# client_up [OPTION...]: attach the export and print the device
 step_client_up() {
 	local dev
 
@@ -98,7 +98,7 @@ step_client_down() {
 
 step_load() { modprobe "$@"; }
 
-# counters: of the attached disk, a line "NAME VALUE" each
+# counters: print the counters of the attached disk, lines "NAME VALUE"
 step_counters() {
 	local file value
 
@@ -110,27 +110,27 @@ step_counters() {
 	done
 }
 
-# verify FIO-OPTION...: on the attached disk
+# verify FIO-OPTION...: write and verify on the attached disk
 step_verify() { verify "$(<"$STATE/dev")" "$@"; }
 
 # --- probes on the functions that register memory
 
-# Those of the RDMA core through which every kernel user goes, and those of
-# soft-RoCE that execute the work requests.
+# The registration functions of the RDMA core, which all kernel users call, and the functions of
+# soft-RoCE that execute such work requests
 REGISTER="ib_alloc_mr ib_alloc_mr_integrity ib_map_mr_sg ib_map_mr_sg_pi ib_dereg_mr_user
 	rxe_reg_fast_mr rxe_invalidate_mr"
-# The functions that post work requests, by driver; all that the kernel has are probed
+# The functions that post work requests, by driver; all that the kernel has are probed.
 POST="mlx5_ib_post_send mlx4_ib_post_send irdma_post_send bnxt_re_post_send ionic_post_send
 	hns_roce_v2_post_send qedr_post_send ocrdma_post_send erdma_post_send c4iw_post_send
 	pvrdma_post_send rvt_post_send siw_post_send mdl_post_send rxe_post_send"
 
 has_function() { grep -q " [tT] $1\([[:space:]]\|$\)" /proc/kallsyms; }
 
-# probe NAME SPECIFICATION
+# probe NAME SPECIFICATION: add a kprobe
 probe() { echo "p:$PROBES/$1 $2" >>"$TRACE/kprobe_events"; }
 
-# Opcodes of the first four work requests of a list: n1, n2, ... are the pointers to the
-# next. A pointer is only read if the one before it is not null.
+# probe_posts FUNCTION: count the opcodes of the first four work requests in a posted list. n0, n1,
+# ... are the pointers to the next request; a pointer is read only if the one before it is not null.
 probe_posts() {
 	# shellcheck disable=SC2016 # the second argument of the function
 	local name=$1 next='$arg2' fields='' condition='' i
@@ -166,7 +166,7 @@ step_probes_on() {
 	echo 1 >"$TRACE/events/$PROBES/enable" || die "the probes cannot be switched on"
 }
 
-# probes: "calls FUNCTION N" and "opcode NUMBER N"
+# probes: print the counts as "calls FUNCTION N" and "opcode NUMBER N"
 step_probes() {
 	awk '$1 !~ /^post_/ { print "calls", $1, $2 }' "$TRACE/kprobe_profile"
 	cat "$TRACE/events/$PROBES"/post_*/hist 2>/dev/null |
@@ -190,7 +190,7 @@ step_wait_state() { wait_for "${2-60}" state_is "$1"; }
 step_counter() { counter "$(<"$STATE/dev")" "$1"; }
 step_wait_over() { wait_for "${3-90}" counter_over "$(<"$STATE/dev")" "$1" "$2"; }
 
-# set_parameter MODULE NAME VALUE: until "node undo"
+# set_parameter MODULE NAME VALUE: set a parameter until "node undo" restores it
 step_set_parameter() {
 	local file=/sys/module/$1/parameters/$2
 
@@ -213,8 +213,8 @@ step_port_toggle() {
 	done
 }
 
-# port_down SECONDS: set the network device of the RDMA port down. A timer sets it up
-# again; step_port_up does so earlier.
+# port_down SECONDS: set the network device of the RDMA port down. A timer sets it up after SECONDS;
+# step_port_up does so earlier.
 step_port_down() {
 	local dev mine
 
@@ -224,7 +224,7 @@ step_port_down() {
 		echo "skip: ssh uses $dev, or its address is not known"
 		exit 77
 	fi
-	# its queue pair for the connection manager dies of a packet that cannot be sent
+	# The management queue pair of soft-RoCE fails for good if a packet cannot be sent.
 	if grep -qsx "$dev" /sys/class/infiniband/*/parent; then
 		echo "skip: soft-RoCE on $dev makes no connection after its port was down"
 		exit 77
@@ -245,7 +245,7 @@ step_port_up() { restore_link || die "the link cannot be set up"; }
 
 # --- the generation checker
 
-# check_start BLOCKS THREADS: in the background, until check_stop
+# check_start BLOCKS THREADS: start gencheck in the background; check_stop ends it
 step_check_start() {
 	local dev journal=$KIT/out/journal more=() pid
 
@@ -262,7 +262,7 @@ step_check_start() {
 	wait_for 30 counter_over "$dev" requests 100
 }
 
-# The bash that reports the exit code ignores nothing: only gencheck is asked to end.
+# Signal gencheck only: the signal would also end the bash that reports its exit status.
 step_check_stop() {
 	local pid
 
@@ -280,7 +280,7 @@ step_check_verify() {
 
 # --- the bench
 
-# busy: hundredths of a second that the processors worked, interrupts, context switches
+# busy: print the processor time in 1/100 s, the interrupts and the context switches
 step_busy() {
 	awk '/^cpu / { busy = $2 + $3 + $4 + $7 + $8 } /^intr / { intr = $2 } /^ctxt / { ctxt = $2 }
 		END { print busy, intr, ctxt }' /proc/stat
@@ -308,7 +308,8 @@ step_bench_detach() {
 	rm -f "$STATE/dev"
 }
 
-# bench_fio RW BS DEPTH NUMJOBS BATCH SECONDS MIB: JSON of fio with the work of this machine around it
+# bench_fio RW BS DEPTH NUMJOBS BATCH SECONDS MIB: print a line with step_busy before and after fio,
+# then the JSON of fio
 step_bench_fio() {
 	local before opts=() engine=()
 
@@ -325,5 +326,5 @@ step_bench_fio() {
 	cat "$OUT/fio.json"
 }
 
-# read_out FILE: a file that a step left
+# read_out FILE: print a file that a step has written
 step_read_out() { cat "$OUT/$1"; }

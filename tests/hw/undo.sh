@@ -1,25 +1,24 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What a hardware check changes on a machine and how it is restored: sourced by
-# tests/hw/node.
+# The changes of a hardware check on a machine and how they are undone: sourced by tests/hw/node.
 #
-# The state before the run is recorded once, by step_begin. step_undo removes the
-# objects of the run by their names, so that it needs no record of how far the
-# run had come; modules and mounts are compared with the recorded state.
+# step_begin records the state before the run. step_undo removes the objects of the run by their
+# names, so that it works after an interruption at any point. It compares modules and mounts with
+# the recorded state.
 
-# The names of what a run makes; those of nvmet are in ../bench/peers.sh.
+# The names of the objects that a run makes; those of nvmet are in ../bench/peers.sh.
 HW_NAME=hwcheck
 NULLB=/sys/kernel/config/nullb
 TRACE=/sys/kernel/tracing
 PROBES=rnbdproof
 
-# OWN: modules that are built from the sources of the kit, in the order of their use
+# OWN: modules that are built from the sources of the kit, in the order in which they are loaded
 OWN="rnbd-core rnbd rnbd-target"
 
 modules_now() { cut -d ' ' -f 1 /proc/modules | sort; }
 mounts_now() { awk '$3 ~ /^(debugfs|tracefs|configfs)$/ { print $2 }' /proc/mounts | sort; }
 
-# objects_now: what a run may leave behind, a line each
+# objects_now: print the existing objects of the kinds that a run makes or changes, a line each
 objects_now() {
 	local file
 
@@ -43,7 +42,7 @@ objects_now() {
 	return 0
 }
 
-# need_unused: refuse a machine on which the run would disturb what is in use
+# need_unused: fail if the run would disturb objects that are in use on this machine
 need_unused() {
 	local file
 
@@ -63,14 +62,14 @@ step_begin() {
 	modules_now >"$STATE/modules"
 	: >"$STATE/loads"
 	objects_now | sort >"$STATE/before"
-	# where the part of the kernel log begins that is kept
+	# The part of the kernel log that is kept begins at this line.
 	echo "rnbd-hw: $HW_RUN begins" >/dev/kmsg
 }
 
-# need_mount TYPE PATH
+# need_mount TYPE PATH: mount the file system unless it is mounted
 need_mount() { mountpoint -q "$2" || mount -t "$1" "$1" "$2" || die "$2 cannot be mounted"; }
 
-# depends FILE: modules that a module built from the kit needs, without its own
+# depends FILE: print the modules that a module of the kit needs, without those of the kit
 depends() {
 	local name
 
@@ -79,14 +78,14 @@ depends() {
 	done
 }
 
-# note_load MODULE: the names of all modules that modprobe might load with it
+# note_load MODULE: record the names of all modules that modprobe might load with it
 note_load() {
 	command modprobe --show-depends "$1" 2>/dev/null |
 		sed -n 's|^insmod .*/\([^/ ]*\)\.ko[.a-z0-9]* .*|\1|p; s|^insmod .*/\([^/ ]*\)\.ko[.a-z0-9]*$|\1|p' |
 		tr - _ >>"$STATE/loads"
 }
 
-# load MODULE [PARAMETER...]: record the modules first, then load them
+# load MODULE [PARAMETER...]: record the modules, then load them
 load() {
 	local name=$1 file=$KIT/$1.ko dep
 
@@ -103,7 +102,7 @@ load() {
 	fi
 }
 
-# modprobe as the libraries of the tests call it; modules stay until "node undo"
+# modprobe: replaces the command that the test libraries call; modules stay until "node undo"
 modprobe() {
 	local name
 
@@ -116,7 +115,7 @@ modprobe() {
 	esac
 }
 
-# What was loaded for the run and is not in use
+# unload_new: unload the modules of the run that are not in use
 unload_new() {
 	local name again=1
 
@@ -134,7 +133,7 @@ unloaded() {
 	! modules_now | comm -13 "$STATE/modules" - | grep -qxFf <(sort -u "$STATE/loads")
 }
 
-# end_running: end the process groups of the other commands
+# end_running: end the process groups of the other steps
 end_running() {
 	local file pid
 
@@ -173,7 +172,8 @@ remove_client() {
 
 	if [ -e /sys/module/rnbd ] && command -v rnbd >/dev/null; then
 		for disk in /sys/block/rnbd*; do
-			# a disk of somebody else keeps step_begin from starting
+			# Without this directory it is no disk of this run: step_begin refuses a
+			# machine with such disks.
 			[ -d "$disk/rnbd" ] || continue
 			note "detaching ${disk##*/}"
 			timeout 90 rnbd detach "${disk##*/}" || timeout 90 rnbd detach "${disk##*/}" --force
@@ -203,7 +203,7 @@ remove_target() {
 	[ ! -d "$NULLB/$HW_NAME" ] || rmdir "$NULLB/$HW_NAME"
 }
 
-# A link that the run has set down; the timer of step_port_down does the same later.
+# restore_link: set up a link that the run has set down; the timer of step_port_down does the same
 restore_link() {
 	[ -e "$STATE/link" ] || return 0
 	bash "$STATE/link" && rm -f "$STATE/link"
@@ -223,7 +223,7 @@ unmount_new() {
 	mounts_now | comm -13 "$STATE/mounts" - | while read -r file; do umount "$file"; done
 }
 
-# reset: remove what a part has left that failed, for the next part
+# reset: remove what a failed part has left behind, before the next part
 step_reset() {
 	rm -f "$STATE/running/$$"
 	end_running
@@ -234,7 +234,7 @@ step_reset() {
 	remove_target
 }
 
-# undo: restore the machine; the kit's folder stays for the logs
+# undo: restore the machine; the directory of the kit stays, for its logs
 step_undo() {
 	exec 9>"$KIT/undo.lock"
 	flock 9
@@ -255,7 +255,7 @@ step_undo() {
 	step_leftovers
 }
 
-# leftovers: what differs from the state before the run; fails if anything does
+# leftovers: print the differences from the state before the run; fail if there are any
 step_leftovers() {
 	objects_now | sort >"$STATE/after"
 	modules_now | comm -13 "$STATE/modules" - | grep -vxFf <(sort -u "$STATE/loads") |
@@ -268,8 +268,8 @@ step_leftovers() {
 	return 1
 }
 
-# keeper: tests/hw/run sends a line every few seconds, and "end" after its own undo. If
-# the lines stop, the machine restores itself and removes the kit.
+# keeper: tests/hw/run sends a line every few seconds, and "end" after its own undo. If the lines
+# stop, this machine restores itself and removes the kit.
 step_keeper() {
 	local line
 

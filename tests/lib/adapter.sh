@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the tests on the modelled adapter: sourced after rnbd.sh.
 #
-# One machine has two devices: mdl0 for the client with the address MDL_CLIENT, mdl1 for
-# the target with MDL_TARGET. Both addresses are local, and the kernel routes local
-# addresses over lo, from where rdma_cm would pick the device of the destination for
-# both ends. So the local routes are removed, and each address is a neighbour of the
-# other device.
+# One machine has two devices: mdl0 for the client with the address MDL_CLIENT, mdl1 for the target
+# with MDL_TARGET. Both addresses are local, and the kernel routes local addresses over lo, for
+# which rdma_cm would pick the device of the destination at both ends. So the local routes are
+# removed, and each address is a neighbour of the other device.
 #
-# "scripts/lab run --adapter" (tests/run with ADAPTER) has rnbd.sh source this file and
-# make the devices: a test of the product then runs on them as it does on soft-RoCE.
+# With "scripts/lab run --adapter" (tests/run with ADAPTER), rnbd.sh sources this file and makes the
+# devices: a test of the product then runs on them as it does on soft-RoCE.
 
 MDL_CLIENT=10.77.0.1
 MDL_TARGET=10.77.0.2
@@ -18,32 +17,32 @@ MDL_DEBUG=/sys/kernel/debug/rdma-model
 # shellcheck source=tests/lib/sides.sh
 [ -z "${LAB_SIDES-}" ] || . ../lib/sides.sh
 
-# adapter_load PARAMETER=VALUE...: the module of the model
+# adapter_load PARAMETER=VALUE...: load the module of the model
 adapter_load() {
 	debugfs_ready
 	modprobe rdma-model "$@" || die "modprobe rdma-model failed"
 }
 
-# adapter_netdev NUMBER ADDRESS MTU: a network device dNUMBER
+# adapter_netdev NUMBER ADDRESS MTU: make a network device dNUMBER
 adapter_netdev() {
 	run ip link add "d$1" type dummy
-	# a dummy device has IFF_NOARP set and ignores neighbour entries without "arp on"
+	# A dummy device has IFF_NOARP set and ignores neighbour entries without "arp on".
 	run ip link set "d$1" address "02:00:00:00:77:0$1" mtu "$3" arp on up
 	run ip addr add "$2/32" dev "d$1"
 }
 
-# adapter_neighbour NUMBER ADDRESS PEER-NUMBER PEER-ADDRESS: the way to the other device
+# adapter_neighbour NUMBER ADDRESS PEER-NUMBER PEER-ADDRESS: make the route to the other device
 adapter_neighbour() {
 	run ip route add "$4/32" dev "d$1" src "$2"
 	run ip neigh add "$4" lladdr "02:00:00:00:77:0$3" dev "d$1" nud permanent
-	# last: an address that is not local cannot become the source of a route
+	# This step is last: an address that is not local cannot become the source of a route.
 	run ip route del local "$2" dev "d$1" table local
 }
 
 # port_active DEVICE: for wait_for
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
 
-# gid_of DEVICE ADDRESS: does the device have the GID of this IPv4 address; for wait_for
+# gid_of DEVICE ADDRESS: succeed if the device has the GID of this IPv4 address; for wait_for
 gid_of() {
 	local a b c d
 	IFS=. read -r a b c d <<<"$2"
@@ -51,8 +50,8 @@ gid_of() {
 		"/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# adapter_link DEVICE NETDEV [PARAMETER=VALUE...]: a device with these parameters; without
-# them it has those of the device before
+# adapter_link DEVICE NETDEV [PARAMETER=VALUE...]: make a device with these parameters; other
+# parameters keep the values of the previous device
 adapter_link() {
 	local setting
 	for setting in "${@:3}"; do
@@ -62,16 +61,16 @@ adapter_link() {
 	run rdma link add "$1" type model netdev "$2"
 }
 
-# adapter_up PARAMETER=VALUE...: both devices, ready for rdma_cm. The target of RNBD
-# accepts no device that needs bounce buffers.
+# adapter_up PARAMETER=VALUE...: make both devices ready for rdma_cm. The target of RNBD accepts no
+# device that needs bounce buffers.
 adapter_up() {
 	local mtu=9000
 
 	[ -d /sys/module/rdma_model ] || adapter_load dma=model
 	modprobe dummy numdummies=0 || die "no dummy network devices"
-	# rnbd binds the address to check it; without its local route that needs this sysctl
+	# rnbd binds the address to check it; without a local route, bind() needs this sysctl.
 	echo 1 >/proc/sys/net/ipv4/ip_nonlocal_bind
-	# rdma_cm derives the path MTU from the network device and ignores the port's max_mtu
+	# rdma_cm derives the path MTU from the network device and ignores max_mtu of the port.
 	[[ " $* " != *" profile=minimal "* ]] || mtu=400
 	adapter_netdev 0 "$MDL_CLIENT" $mtu
 	adapter_netdev 1 "$MDL_TARGET" $mtu
@@ -80,7 +79,7 @@ adapter_up() {
 	adapter_devices "$@"
 }
 
-# adapter_devices PARAMETER=VALUE...: both devices on the network devices that there are
+# adapter_devices PARAMETER=VALUE...: make both devices on the existing network devices
 adapter_devices() {
 	adapter_link mdl0 d0 bounce=Y "$@"
 	adapter_link mdl1 d1 bounce=N "$@"
@@ -90,9 +89,9 @@ adapter_devices() {
 	wait_for 10 gid_of mdl1 "$MDL_TARGET"
 }
 
-# nasty_needed: each requested kind of nastiness must have happened on one of the devices,
-# except for those in MDL_CANNOT, which the script cannot meet. A test of the suite cannot
-# meet all kinds; tests/run examines the kinds of all its tests together.
+# nasty_needed: fail unless each requested kind of nasty behaviour has happened on one of the
+# devices, except for those in MDL_CANNOT, which the script cannot trigger. A test of the suite
+# cannot trigger all kinds, so tests/run checks the kinds of all its tests together.
 nasty_needed() {
 	local kind nasty_kinds
 
@@ -109,7 +108,7 @@ nasty_needed() {
 	done
 }
 
-# adapter_again PARAMETER=VALUE...: both devices once more, with other parameters
+# adapter_again PARAMETER=VALUE...: make both devices again, with other parameters
 # shellcheck disable=SC2317 # only some of the scripts that source this call it
 adapter_again() {
 	nasty_needed
@@ -118,7 +117,7 @@ adapter_again() {
 	adapter_devices "$@"
 }
 
-# adapter_down: remove devices and module; what is left mapped is a violation
+# adapter_down: remove devices and module; a mapping that is left is a violation
 adapter_down() {
 	nasty_needed
 	run rdma link delete mdl0
@@ -128,9 +127,9 @@ adapter_down() {
 	ip link del d1
 }
 
-# no_violations: the devices have reported none, and no message found no receive work
-# request. Credits keep the product from sending such a one; nvme-rdma and the kernel's
-# RNBD do not do so either.
+# no_violations: fail if a device has reported a violation, or if a message found no receive work
+# request. Credits keep the product from sending such a message; nvme-rdma and RNBD of the kernel do
+# not send one either.
 no_violations() {
 	local dev
 
@@ -140,7 +139,7 @@ no_violations() {
 	done
 }
 
-# own_adapter_end: the end of a test that makes its devices itself. Nothing is attached.
+# own_adapter_end: end a test that makes its devices itself; no disk may be attached
 own_adapter_end() {
 	configfs_clear
 	unload
@@ -149,8 +148,8 @@ own_adapter_end() {
 	adapter_down
 }
 
-# attach_refused_for_bounce_buffers EXPORT: rnbd attach fails, because the device of the target
-# needs bounce buffers, and error and log say so
+# attach_refused_for_bounce_buffers EXPORT: rnbd attach must fail because the device of the target
+# needs bounce buffers; error message and log must say so
 attach_refused_for_bounce_buffers() {
 	refused rnbd attach "$ADDR" "$1" 2>"$OUT/refused"
 	cat "$OUT/refused"
@@ -159,7 +158,7 @@ attach_refused_for_bounce_buffers() {
 	dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
 }
 
-# adapter_returns DEVICE: after "rdma link delete", with its former parameters
+# adapter_returns DEVICE: make the device again after "rdma link delete", with its former parameters
 adapter_returns() {
 	case $1 in
 	mdl0) adapter_link mdl0 d0 bounce=Y ;;
@@ -167,16 +166,16 @@ adapter_returns() {
 	esac
 }
 
-# link_down DEVICE, link_up DEVICE: the port loses its link, as when a cable is pulled; the
-# network device keeps its addresses and routes
+# link_down DEVICE, link_up DEVICE: the port loses its link or regains it, as when a cable is
+# pulled; the network device keeps its addresses and routes
 link_down() { run ip link set "d${1#mdl}" carrier off; }
 link_up() {
 	run ip link set "d${1#mdl}" carrier on
 	wait_for 10 port_active "$1"
 }
 
-# adapter_begin ARG...: create the devices that the options of scripts/lab run request, and
-# check them when the script exits; ARG... are the arguments of the script
+# adapter_begin ARG...: create the devices that the options of scripts/lab run request, and check
+# them when the script exits; ARG... are the arguments of the script
 adapter_begin() {
 	if [ -z "${LAB_SIDE-}" ]; then
 		local settings=("profile=$LAB_ADAPTER")
@@ -189,8 +188,8 @@ adapter_begin() {
 	[ -z "$LAB_SIDES" ] || sides_begin "$@"
 }
 
-# adapter_end: fail unless the script used both devices, committed no violation and leaves
-# nothing mapped. A violation on a device that was removed is not counted here, but its
+# adapter_end: fail unless the script used both devices, caused no violation and leaves no
+# mapping. The violations of a device that was removed are not counted here, but their
 # kernel warning has failed the run.
 adapter_end() {
 	local status=$?
@@ -210,13 +209,13 @@ adapter_end() {
 	adapter_down
 }
 
-# mdl_stat DEVICE NAME: a counter of the device
+# mdl_stat DEVICE NAME: print a counter of the device
 mdl_stat() { awk -v name="$2" '$1 == name { print $2 }' "$MDL_DEBUG/$1/stats"; }
 
-# mdl_need DEVICE NAME RELATION NUMBER: a counter of the device must be so
+# mdl_need DEVICE NAME RELATION NUMBER: fail unless the relation holds for a counter of the device
 mdl_need() { need_counter "$(mdl_stat "$1" "$2")" "$3" "$4" "$1 $2"; }
 
-# mdl_show: all counters of both devices that are not 0
+# mdl_show: print all counters of both devices that are not 0
 mdl_show() {
 	local dev
 	for dev in "$MDL_DEBUG"/*/; do

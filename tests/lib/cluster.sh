@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the cluster tests share: node 1 is the target, nodes 2 and 3 mount one file
-# system from one export at the same time. Sourced with ../lib/cluster.sh.
+# Helpers of the cluster tests: node 1 is the target; nodes 2 and 3 mount one file system from one
+# export concurrently. Sourced with ../lib/cluster.sh.
 
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
@@ -11,25 +11,26 @@
 . ../lib/document.sh
 
 DOCUMENTS="../../Documentation/admin/cluster*.rst"
-# what they call this machine
+# The names of this machine in the documents
 if [ "${NODE:?}" = 1 ]; then NAMES=target; else NAMES="n$NODE nodes"; fi
-# where it has the disk, and where it mounts it
+# The disk and the mount point in the document
 # shellcheck disable=SC2034 # for those that source this
 DISK=/dev/rnbd0 DIR=/srv/shared
 
-# the other client
+# The node number of the other client
 PEER=$((5 - NODE))
 
-# fenced_is STATE - of the host whose UUID is in victim; refusals - of fenced hosts so far
+# fenced_is STATE: succeed if the fencing state of the host with the UUID $victim is STATE;
+# refusals: print how many connections of fenced hosts were refused
 fenced_is() { [ "$(rnbd fenced "${victim:?}")" = "$1" ]; }
 refusals() { cat /sys/kernel/rnbd-target/refused/fenced; }
 refused_over() { [ "$(refusals)" -gt "$1" ]; }
 
-# both NAME [SECONDS] - a barrier of the two clients
+# both NAME [SECONDS]: barrier of the two clients
 both() { lab barrier "$1" --nodes 2,3 --timeout "${2:-60}" || die "barrier $1"; }
 
-# from_document SECTION [WAS IS]... - type its commands, with other numbers; only those
-# that come before the one that begins with $UP_TO, if that is set
+# from_document SECTION [WAS IS]...: run the commands of a section with text WAS replaced by IS;
+# only the commands before the one that begins with $UP_TO, if that is set
 from_document() {
 	local section=$1 i
 	shift
@@ -52,8 +53,8 @@ from_document() {
 	took "$section"
 }
 
-# disk_from_document - the export of a disk of node 1 and the attached disks; machines
-# have the host ids that are shown
+# disk_from_document: make and export the disk, and attach it, as the document says; the machines
+# get the host ids that it shows
 disk_from_document() {
 	local section="The target and the disk" i
 
@@ -70,12 +71,12 @@ disk_from_document() {
 	from_document "$section"
 }
 
-# The line that the document adds to /etc/fstab is for the disk.
+# need_fstab TYPE: fail unless the line of the document in /etc/fstab mounts the disk
 need_fstab() {
 	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "what fstab mounts"
 }
 
-# bring_keys COMMAND - before these commands, what scp does elsewhere
+# bring_keys COMMAND: copy the keys before these commands, as scp does on real machines
 bring_keys() {
 	case $1 in
 	ssh-keyscan*) cp /root/.ssh/fencing.pub "$SHARED/n$NODE.pub" ;;
@@ -83,7 +84,8 @@ bring_keys() {
 	esac
 }
 
-# start_corosync - and what udev does elsewhere for dlm_controld; its PID goes to daemons[]
+# start_corosync: start corosync, and make the device nodes for dlm_controld as udev does on real
+# machines; its PID goes to daemons[]
 daemons=()
 start_corosync() {
 	local link
@@ -96,7 +98,7 @@ start_corosync() {
 	wait_for 60 corosync-quorumtool -s
 }
 
-# all_synced - the files that node 3 made and synced until it was gone are here; removes them
+# all_synced: the files that node 3 synced before its end must be complete; remove them
 all_synced() {
 	local i
 
@@ -107,7 +109,7 @@ all_synced() {
 	run rm -r $DIR/load
 }
 
-# took WHAT - how long since the last time
+# took WHAT: print the time since the last call
 took_since=${EPOCHREALTIME/[.,]/}
 took() {
 	local now=${EPOCHREALTIME/[.,]/}
@@ -116,7 +118,7 @@ took() {
 	took_since=$now
 }
 
-# agree NAME <TEXT - both clients must come with the same text, and not with none
+# agree NAME <TEXT: both clients must have the same text, which must not be empty
 agree() {
 	cat >"$SHARED/$1.$NODE"
 	both "agree-$1"
@@ -125,9 +127,10 @@ agree() {
 		die "$1 differs: $(diff "$SHARED/$1.$NODE" "$SHARED/$1.$PEER" | head -n 5)"
 }
 
-# --- what two nodes do to one directory; each function runs on both at the same time
+# --- checks of one directory; each function runs on both nodes concurrently
 
-# Bytes that one has written the other reads, through its cache and around it.
+# share_bytes DIR: each node must read the bytes that the other has written, through its cache and
+# with direct I/O
 share_bytes() {
 	local dir=$1 how
 
@@ -144,8 +147,8 @@ share_bytes() {
 	done
 }
 
-# round DIR WRITER N [DD-OPTION] - one overwrites a block that the other has in its cache;
-# nothing is synced
+# round DIR WRITER N [DD-OPTION]: WRITER overwrites a block that the other node has in its cache
+# and does not sync it; fail if the other node reads old data
 round() {
 	local dir=$1 writer=$2 text="round $3 of n$2" read
 	shift 3
@@ -161,7 +164,7 @@ round() {
 	[ "$read" = "$text" ]
 }
 
-# What one keeps in its cache goes when the other writes.
+# share_cache DIR: a write of one node must invalidate the cache of the other
 share_cache() {
 	local dir=$1 i
 
@@ -175,7 +178,7 @@ share_cache() {
 	done
 }
 
-# Single bytes of both nodes in one block, in turn: none is lost.
+# share_block DIR: both nodes write single bytes of one block in turn; none may be lost
 share_block() {
 	local dir=$1
 
@@ -193,12 +196,13 @@ share_block() {
 	same "$(<"$dir/bytes")" "$(printf '23%.0s' {1..60})" "bytes of both nodes in one block"
 }
 
-# A counter and lines that are appended, under flock: each number once and in order. What
-# is appended to is opened again each time: OCFS2 loses lines otherwise, on any disk.
+# share_append DIR: increment a counter and append lines under flock; each number must appear once
+# and in order. The file is opened for each append: otherwise OCFS2 loses lines, on any disk.
 share_append() {
 	local dir=$1 n=10 i count
 
-	# all files first: OCFS2 says EEXIST when both create one at once, even without O_EXCL
+	# Create all files first: OCFS2 returns EEXIST if both nodes create a file concurrently,
+	# even without O_EXCL.
 	if [ "$NODE" = 2 ]; then
 		: >"$dir/lock"
 		: >"$dir/lines"
@@ -219,8 +223,9 @@ share_append() {
 	note "flock went to the other node $(uniq -f 1 "$dir/lines" | wc -l) times"
 }
 
-# Who creates a name with O_EXCL has it, and nobody else. First both go the same way and
-# one is ahead by a little, then each begins with another half.
+# share_race DIR: both nodes create the same names with O_EXCL; exactly one of them must succeed for
+# each name. In the first half both use the same order, so one is slightly ahead; in the second half
+# they begin at different names.
 share_race() {
 	local dir=$1/race n=32
 
@@ -249,7 +254,7 @@ share_race() {
 	note "won $(wc -l <"$SHARED/won.$NODE") of $n"
 }
 
-# Both create, rename and delete in one directory, also what the other has made.
+# share_names DIR: both nodes create, rename and delete in one directory, also names of the other
 share_names() {
 	local dir=$1/names n=8 i node want=()
 
@@ -265,7 +270,7 @@ share_names() {
 		mv "$dir/n$PEER-$i" "$dir/renamed-$PEER-$i" || die "rename failed"
 		rm "$dir/n$PEER-$((i + 1))" || die "delete failed"
 		ln "$dir/n$PEER-$((i + 2))" "$dir/link-$PEER-$i" || die "link failed"
-		# OCFS2 says EACCES if the other has just replaced what is replaced here
+		# OCFS2 returns EACCES if the other node has just replaced the same name.
 		wait_for 20 mv "$dir/n$NODE-$((i + 3))" "$dir/last"
 	done
 	both changed
@@ -280,7 +285,7 @@ share_names() {
 	grep -qE "^[23] (3|7)$" "$dir/last" || die "last is $(<"$dir/last")"
 }
 
-# One tree built from both sides.
+# share_tree DIR: both nodes build one directory tree
 share_tree() {
 	local dir=$1/tree a b
 
@@ -301,7 +306,7 @@ share_tree() {
 	same "$(find "$dir" | wc -l)" $((1 + 2 + 4 + 4 * 4)) "what is left of the tree"
 }
 
-# Everything that there is to know, and all data, from both nodes.
+# share_compare DIR: all metadata and all data must be the same on both nodes
 share_compare() {
 	local dir=$1
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Commands of documents, typed as they stand there: sourced after lab.sh. In literal
-# blocks a line with the prompt MACHINE# is a command, for the machine of that name or for
-# all that have that name; it goes on behind a backslash, and up to END if it has "<<END".
-# Lines without a prompt are output, "..." being anything. Prompts in brackets are left out.
+# Run the commands of a document exactly as it shows them: sourced after lab.sh. In literal blocks a
+# line with the prompt MACHINE# is a command for the machine or machines of that name. It continues
+# after a backslash, and up to END if it contains "<<END". Lines without a prompt are output, in
+# which "..." matches anything. Prompts in brackets are skipped.
 
-# read_commands FILES [SECTION]: read the files of a list or pattern into machines, commands and
-# outputs; only the section with that title, if one is given
+# read_commands FILES [SECTION]: read machines[], commands[] and outputs[] from the files of a list
+# or pattern, from the section with that title or from all
 # shellcheck disable=SC2086 # a list or pattern
 read_commands() {
 	local line last='' indent prompt='' section='' want=${2-}
@@ -39,7 +39,8 @@ read_commands() {
 	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands in ${want:-it}"
 }
 
-# A text that was written in another way must not pass for want of commands.
+# need_commands TEXT...: fail unless a command contains TEXT. A document that changed must not pass
+# because it has no matching commands.
 need_commands() {
 	local want
 
@@ -48,7 +49,7 @@ need_commands() {
 	done
 }
 
-# as_shown OUTPUT SHOWN: every line is as it is shown; blanks count as one
+# as_shown OUTPUT SHOWN: succeed if every line is as shown; any number of blanks counts as one
 as_shown() {
 	local pattern
 
@@ -58,7 +59,7 @@ as_shown() {
 	[[ $(sed -E 's/^ +//; s/ +/ /g' <<<"$1") = $pattern ]]
 }
 
-# did_as_shown NUMBER: the command succeeds and prints what it should
+# did_as_shown NUMBER: run a command; succeed if it succeeds and its output is as shown
 did_as_shown() {
 	text=$(bash -c "${commands[$1]}")
 	status=$?
@@ -66,8 +67,9 @@ did_as_shown() {
 	[ "$status" = 0 ] && as_shown "$text" "${outputs[$1]}"
 }
 
-# walk NAME MACHINE...: what was read, on all machines of the test at once; this one is
-# called by any of these names. If there is a function before_command, it is told each.
+# walk NAME MACHINE...: run the commands that were read, on all machines of the test concurrently.
+# This machine has these names. If a function before_command exists, it is called with each command
+# first.
 walk() {
 	local name=$1 where='' i
 	shift
@@ -81,7 +83,7 @@ walk() {
 		! declare -F before_command >/dev/null || before_command "${commands[i]}"
 		echo "$where# ${commands[i]}"
 		did_as_shown "$i" || {
-			# what another machine did may take a moment to arrive here
+			# The effect of a command on another machine may arrive here with a delay.
 			[[ ${commands[i]} = lsblk* || ${commands[i]} = *quorumtool* ]] &&
 				wait_quietly 20 did_as_shown "$i"
 		} || die "exit $status; shown for ${commands[i]}: ${outputs[i]}"

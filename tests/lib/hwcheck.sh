@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Helpers of the tests of make hw-check: sourced after rnbd.sh. Node 1 ends here; it only
-# serves ssh until node 2 has run the checks.
+# Helpers of the tests of make hw-check: sourced after rnbd.sh. On node 1 this file does not return:
+# node 1 only serves ssh until node 2 has run the checks.
 
-# Node 1 is the target. Node 2 is the client and runs the check, so that it reaches both by ssh.
+# Node 1 is the target. Node 2 is the client and runs the check; it reaches both by ssh.
 RESULTS=/tmp/results
 
 serve_ssh() {
@@ -13,7 +13,7 @@ serve_ssh() {
 	/usr/sbin/sshd || die "no sshd"
 }
 
-# state: what a check may change on a machine, and must not leave changed
+# state MACHINE: print the state that a check may change and must restore
 # shellcheck disable=SC2016 # expanded by the other machine
 state() {
 	ssh "$1" 'cut -d " " -f 1 /proc/modules | sort
@@ -27,7 +27,7 @@ state() {
 states() { state n1 && echo --- && state n2; }
 unchanged() { [ "$(states)" = "$before" ]; }
 
-# check [VARIABLE=VALUE...]: the output is in $OUT/check
+# check [VARIABLE=VALUE...]: run the check with its output in $OUT/check
 check() {
 	note "make hw-check $*"
 	make -s -C /lab/src hw-check TARGET=n1 CLIENT=n2 RESULTS=$RESULTS QUICK=1 "$@" >"$OUT/check" 2>&1
@@ -35,7 +35,7 @@ check() {
 
 says() { grep -qE -- "$1" "$OUT/check" || die "it does not say '$1': $(cat "$OUT/check")"; }
 
-# unpack: the archive that the last check names, in $results
+# unpack: unpack the archive that the last check named; set $results to its directory
 unpack() {
 	local archive
 
@@ -46,7 +46,7 @@ unpack() {
 	cp -a "$results" "$OUT/"
 }
 
-# holds FILE RE: a file of the archive
+# holds FILE RE: fail unless a file of the archive matches RE
 holds() { grep -qE "$2" "$results/$1" || die "$1 has no '$2': $(tail -n 30 "$results/$1")"; }
 
 if [ "$NODE" = 1 ]; then

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Helpers for scripts that run in lab machines. A script starts in its own folder,
-# next to this one, and sources them with `. ../lib/lab.sh`.
+# Helpers for scripts that run in lab machines. A script starts in its own directory, beside this
+# one, and sources them with `. ../lib/lab.sh`.
 #
-# A test waits for a state or an event with a deadline, never for a bare time.
-# On a debug kernel all is slower: deadlines are multiplied by LAB_SLOW, which is
-# empty on the stock kernel. A test may shorten its loops there.
+# A test waits for a state or an event with a deadline, never for a fixed time. A debug kernel is
+# slower, so deadlines are multiplied by LAB_SLOW, which is empty on the stock kernel. A test may
+# shorten its loops there.
 
 note() { echo "# $*"; }
 
@@ -14,24 +14,24 @@ die() {
 	exit 1
 }
 
-# run COMMAND... - show it, then do it; the test ends if it fails
+# run COMMAND...: print COMMAND and run it; the test ends if it fails
 run() {
 	echo "+ $*"
 	"$@" || die "exit $?: $*"
 }
 
-# refused COMMAND... - it must fail; its message is shown
+# refused COMMAND...: run COMMAND, which must fail; its message is shown
 refused() {
 	echo "! $*"
 	if "$@"; then die "this must be refused: $*"; fi
 }
 
-# wait_for SECONDS COMMAND... - until it succeeds, else the test ends
+# wait_for SECONDS COMMAND...: wait until COMMAND succeeds; the test ends if it does not
 wait_for() {
 	wait_quietly "$@" || die "not within $1 s${LAB_SLOW:+ times $LAB_SLOW}: ${*:2}"
 }
 
-# wait_quietly SECONDS COMMAND... - the same, only says so by its status
+# wait_quietly SECONDS COMMAND...: the same, but only return a status
 wait_quietly() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * ${LAB_SLOW:-1} * 1000000))
 
@@ -42,12 +42,13 @@ wait_quietly() {
 	done
 }
 
-# same A B [WHAT] - two values must be equal
+# same A B [WHAT]: fail unless the two values are equal
 same() {
 	[ "$1" = "$2" ] || die "${3:-values differ}: '$1' is not '$2'"
 }
 
-# need_counter VALUE RELATION NUMBER WHAT, for example: need_counter "$n" -gt 0 "RDMA READs"
+# need_counter VALUE RELATION NUMBER WHAT: fail unless the relation holds; for example: need_counter
+# "$n" -gt 0 "RDMA READs"
 need_counter() {
 	if test "$1" "$2" "$3"; then
 		note "$4: $1"
@@ -56,10 +57,10 @@ need_counter() {
 	fi
 }
 
-# rdma_resources - how many RDMA objects stand on the link, one line
+# rdma_resources: print the number of RDMA objects of each kind in one line
 rdma_resources() { rdma resource show | tr -s ' \n' ' '; }
 
-# on NODE COMMAND... - only there
+# on NODE COMMAND...: run COMMAND on that node only
 on() {
 	local where=$1
 
@@ -67,10 +68,10 @@ on() {
 	[ "${NODE:?}" != "$where" ] || "$@"
 }
 
-# Every barrier of the script, with one default deadline.
+# barrier NAME [SECONDS]: a barrier of all nodes, with a default deadline
 barrier() { lab barrier "$1" --timeout "${2:-60}" || die "barrier $1"; }
 
-# tell KEY VALUE... - leave a value for all nodes; told KEY - the value, once a
-# node has left it (a barrier between the two makes that sure)
+# tell KEY VALUE...: store a value for all nodes; told KEY: print the value. A barrier between the
+# two ensures that the value exists.
 tell() { printf '%s\n' "${*:2}" >"$SHARED/$1"; }
 told() { cat "$SHARED/$1"; }

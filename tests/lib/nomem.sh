@@ -1,22 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Allocations that fail, on a kernel with fault injection (LAB_KERNEL=debug): sourced after
-# rnbd.sh. An allocation fails if it has a function of the chosen range in its stack.
+# Failing allocations on a kernel with fault injection (LAB_KERNEL=debug): sourced after rnbd.sh. An
+# allocation fails if a function of the selected address range is in its stack.
 
 FAIL=/sys/kernel/debug/failslab
 
-# text MODULE - first and last address of its functions
+# text MODULE: print the first and the last address of its functions
 text() {
 	awk -v m="[$1]" '$4 == m && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p'
 }
-# the same of what keeps kmemleak's books: without memory it would give up
+# text_kmemleak: the same for the function that allocates the records of kmemleak, which disables
+# itself if an allocation fails
 text_kmemleak() {
 	sort /proc/kallsyms | awk '
 		go { print $1; exit }
 		$3 == "__alloc_object" { print $1; go = 1 }'
 }
 
-# within FIRST LAST - of allocations that have a function between these addresses in their stack
+# within FIRST LAST: select allocations that have a function between these addresses in their stack
 within() {
 	local from to dir
 	{ read -r from && read -r to; } < <(text_kmemleak)
@@ -33,8 +34,8 @@ within() {
 	done
 }
 
-# fail MODULE N - of the allocations with a function of this module in their stack one in N
-# fails; the queues of soft-RoCE are made of very many single pages
+# fail MODULE N: of the allocations with a function of MODULE in their stack, let one in N fail. The
+# fractions differ because the queues of soft-RoCE consist of very many single pages.
 fail() {
 	local first last
 	{ read -r first && read -r last; } < <(text "$1")
@@ -45,7 +46,7 @@ fail() {
 	echo 1 | tee $FAIL/probability >"${FAIL%/*}/fail_page_alloc/probability"
 	echo 0 >"${FAIL%/*}/fail_page_alloc/min-order"
 }
-# fail_once FUNCTION - its next allocation fails
+# fail_once FUNCTION: let the next allocation of FUNCTION fail
 fail_once() {
 	local first last
 	{ read -r first && read -r last; } < <(sort /proc/kallsyms | awk -v f="$1" '
@@ -59,5 +60,5 @@ no_fail() {
 	echo 0 >"$FAIL"/probability
 	echo 0 >"${FAIL%/*}/fail_page_alloc/probability"
 }
-# failed - how many have failed since "fail"
+# failed: print how many allocations have failed since "fail"
 failed() { echo $((200000 - $(cat $FAIL/times) - $(cat "${FAIL%/*}/fail_page_alloc/times"))); }

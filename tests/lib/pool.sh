@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the tests of pools that grow and shrink: sourced after rnbd.sh.
 #
-# Sizes at the client are units of 4 KiB, those at the target bytes.
+# Sizes at the client are in units of 4 KiB, those at the target in bytes.
 
 SESSIONS=/sys/kernel/rnbd-target/sessions
 
 # param MODULE NAME VALUE: set a parameter of a loaded module
 param() { echo "$3" >"/sys/module/$1/parameters/$2" || die "parameter $2 of $1"; }
 
-# session_dir DEV: directory of the live session of the target that serves a disk
+# session_dir DEV: print the directory of the target's live session for a disk
 session_dir() {
 	local dir id
 
@@ -24,25 +24,25 @@ session_dir() {
 	return 1
 }
 
-# at_target DEV NAME: what the target tells about the session of a disk
+# at_target DEV NAME: print an attribute of the target's session for a disk
 at_target() {
 	local dir
 
 	dir=$(session_dir "$1") && cat "$dir$2"
 }
 
-# need_at_target DEV NAME TEST VALUE
+# need_at_target DEV NAME TEST VALUE: fail unless the relation holds for an attribute at the target
 need_at_target() { need_counter "$(at_target "$1" "$2")" "$3" "$4" "$1 at the target: $2"; }
 
 # For wait_for: counter_is DEV NAME VALUE, counter_at_most DEV NAME VALUE
 counter_is() { [ "$(counter "$1" "$2")" = "$3" ]; }
 counter_at_most() { [ "$(counter "$1" "$2")" -le "$3" ]; }
 
-# pools_charged: bytes that are charged for the pools of all sessions
+# pools_charged: print the bytes that are charged for the pools of all sessions
 pools_charged() { cat "$SESSIONS"/*/pool_bytes 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
 
-# reclaiming: has a client been asked for memory that it has not returned yet; for wait_for, no
-# program is run
+# reclaiming: succeed if a client has not yet returned memory that the target reclaims; for
+# wait_for, starts no process
 reclaiming() {
 	local file units
 
@@ -52,8 +52,8 @@ reclaiming() {
 	return 1
 }
 
-# pool_idle DEV: no request uses the pool of the session of a disk, nothing is being reclaimed, both
-# ends count the same memory, and the accounts are charged for that; for wait_for
+# pool_idle DEV: succeed if no request uses the pool of the disk's session, no reclaim is pending,
+# both ends count the same memory, and the accounts are charged for it; for wait_for
 pool_idle() {
 	local held floor
 
@@ -63,10 +63,11 @@ pool_idle() {
 		[ "$(at_target "$1" pool_bytes)" = $((held > floor ? held : floor)) ]
 }
 
-# no_sessions: the target has none, and the accounts of pools are empty; for wait_for
+# no_sessions: succeed if the target has no session and the accounts of pools are empty; for
+# wait_for
 no_sessions() { [ -z "$(ls "$SESSIONS")" ] && [ "$(pools_charged)" = 0 ]; }
 
-# steadily NAME DISK [FIO-OPTION...]: requests until steadily_end NAME
+# steadily NAME DISK [FIO-OPTION...]: run fio until steadily_end NAME
 declare -A steady
 steadily() {
 	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --time_based --runtime=3600 \
@@ -74,15 +75,15 @@ steadily() {
 	steady[$1]=$!
 }
 steadily_end() {
-	# SIGINT is ignored until fio is ready for it, and the shell waits for ever.
+	# SIGTERM: fio ignores SIGINT until it has set up its handler, and wait would never return.
 	kill -TERM "${steady[$1]}" || die "$1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
 	wait "${steady[$1]}"
 	if grep -v "terminating on signal" "$OUT/fio.$1.err" | grep .; then die "fio $1 failed"; fi
 	unset "steady[$1]"
 }
 
-# checker NAME WRITER DISK [GENCHECK-OPTION...]: the generation checker works on a disk until
-# checker_end NAME DISK, which fails unless the disk has what it should have
+# checker NAME WRITER DISK [GENCHECK-OPTION...]: run the generation checker on a disk until
+# checker_end NAME DISK, which fails unless the disk has the expected data
 declare -A checkers
 checker() {
 	gencheck run --journal "/dev/shm/$1" --writer "$2" --time 100000 "${@:4}" "$3" \

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the tests that use the product: sourced after lab.sh.
 #
-# Host ids are fixed per node, so that the target can allow a client that has
-# not started yet. Node 1 is the target; tests on one node use soft-RoCE's
-# loopback to the node's own address, or two modelled adapters (adapter.sh).
+# Host ids are fixed per node, so that the target can allow a client that has not started yet. Node
+# 1 is the target. Tests on one node use the loopback of soft-RoCE to the node's own address, or two
+# modelled adapters (adapter.sh).
 
 CFG=/sys/kernel/config/rnbd
 ADDR=10.9.0.1
@@ -19,12 +19,12 @@ set_host_id() {
 # target_start: load the target; nothing is exported yet
 target_start() {
 	modprobe rnbd-target || die "modprobe rnbd-target failed"
-	# The model has pages of all sizes, and the target does not know its driver.
+	# The model supports pages of all sizes, but the target does not know its driver.
 	[ ! -d /sys/module/rdma_model ] || echo 2 >/sys/module/rnbd_target/parameters/large_pages
 }
 
-# export_disk NAME PATH [NODE...] [-- EXPORT-OPTIONS]: export to the hosts of
-# these nodes, by default to all of them
+# export_disk NAME PATH [NODE...] [-- EXPORT-OPTIONS]: export PATH to the hosts of these nodes, by
+# default to all
 export_disk() {
 	local name=$1 path=$2 hosts=() n
 	shift 2
@@ -42,8 +42,8 @@ export_disk() {
 		die "export of $path as $name failed"
 }
 
-# null_disk MIB [NULL_BLK-ATTR=VALUE...]: a memory-backed block device that takes 1024
-# requests, more than a disk has in flight; its path is printed
+# null_disk MIB [NULL_BLK-ATTR=VALUE...]: make a memory-backed block device that takes 1024
+# requests, more than a disk has in flight; print its path
 null_disk() {
 	local size=$1 i=0 dir
 	shift
@@ -57,7 +57,7 @@ null_disk() {
 	echo 1024 >"$dir/hw_queue_depth"
 	for i in "$@"; do echo "${i#*=}" >"$dir/${i%%=*}"; done
 	echo 1 >"$dir/power"
-	# a scheduler takes fewer
+	# A scheduler would limit the requests to fewer.
 	echo none >"/sys/block/${dir##*/}/queue/scheduler"
 	echo "/dev/$(basename "$dir")"
 }
@@ -70,14 +70,15 @@ attach() {
 	echo "$dev"
 }
 
-# detach DEV: must succeed; udev opens a disk for a while after it was written
+# detach DEV: detach the disk, which must succeed. The time-out covers udev, which opens a disk for
+# a while after a write.
 detach() {
 	rnbd detach "$1" --wait $((2 * ${LAB_SLOW:-1})) || die "detach of $1 failed"
 	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
 }
 
-# counter DEV NAME; no other program is run: where that takes a second, waiting for a
-# counter would be most of a test
+# counter DEV NAME: print a counter; starts no process, because where that takes a second, waiting
+# for a counter would take most of the time of a test
 counter() {
 	local value
 	read -r value <"/sys/block/${1##*/}/rnbd/$2" && echo "$value"
@@ -89,15 +90,15 @@ counter_over() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
 # Disks that share a session show the same counters of frames, requests and reconnects. The
 # following helpers look at one disk.
 
-# completed DEV: requests that the block layer saw completed; completed_over DEV VALUE: for
-# wait_for
+# completed DEV: print the number of requests that the block layer has completed; completed_over DEV
+# VALUE: for wait_for
 completed() {
 	local f
 	read -ra f <"/sys/block/${1##*/}/stat" && echo $((f[0] + f[4] + f[11] + f[15]))
 }
 completed_over() { [ "$(completed "$1")" -gt "$2" ]; }
 
-# trace_requests on|off: whether the target traces each request that it receives
+# trace_requests on|off: set whether the target traces each request that it receives
 trace_requests() {
 	local tracing=/sys/kernel/tracing
 
@@ -106,21 +107,21 @@ trace_requests() {
 	echo "$1" | sed 's/on/1/; s/off/0/' >$tracing/events/rnbd_target/rnbdt_request/enable ||
 		die "no tracepoint"
 }
-# write_received: the target has received a write since it traces
+# write_received: succeed if the target has received a write since tracing began
 write_received() { grep -q 'rnbdt_request: .* write offset=' /sys/kernel/tracing/trace; }
 
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
-# back_since DEV MS: the disk is live, and changed its state after MS, a time of now_ms; for
-# wait_for. Unlike a growing counter of reconnects, this shows that the disk itself was
-# attached again, also while its session has stayed.
+# back_since DEV MS: succeed if the disk is live and has changed its state after MS, a time of
+# now_ms; for wait_for. Unlike a growing counter of reconnects, this shows that the disk itself was
+# attached again, even if its session has stayed.
 back_since() {
 	local age
 	age=$(rnbd list "$1" --json | jq '.[0] | select(.state == "live") | .state_ms') &&
 		[ -n "$age" ] && [ "$age" -lt $(($(now_ms) - $2)) ]
 }
 
-# need DEV NAME TEST VALUE: a counter must be so
+# need DEV NAME TEST VALUE: fail unless the relation holds for a counter
 need() {
 	local have
 	have=$(counter "$1" "$2")
@@ -130,15 +131,14 @@ need() {
 
 debugfs_ready() { mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug; }
 
-# strike MODULE POINT TIMES [ARG]: switch a fault point on, off with 0 times;
-# see Documentation/contributing/fault-points.rst
+# strike MODULE POINT TIMES [ARG]: enable a fault point, or disable it with 0 TIMES; see
+# Documentation/contributing/fault-points.rst
 strike() {
 	debugfs_ready
 	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
 }
 
-# arm MODULE: have all its fault points ready, so that no strike has to change code
-# that is being executed
+# arm MODULE: prepare all its fault points, so that no strike changes code that is being executed
 arm() {
 	local point
 	debugfs_ready
@@ -147,16 +147,16 @@ arm() {
 	done
 }
 
-# hits MODULE POINT: how often it has struck
+# hits MODULE POINT: print how often a fault point has struck
 hits() {
 	local text
 	read -r text <"/sys/kernel/debug/rnbd/$1/$2" && echo "${text##*hits }"
 }
 
-# hit POINT: has that one of the target struck just once; for wait_for
+# hit POINT: succeed if this fault point of the target has struck exactly once; for wait_for
 hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
 
-# works DEV: 256 KiB can be written and read
+# works DEV: write and read 256 KiB; fail on an error
 works() {
 	dd if=/dev/urandom of="$1" bs=64k count=4 oflag=direct status=none || die "$1: write failed"
 	dd if="$1" of=/dev/null bs=64k count=4 iflag=direct status=none || die "$1: read failed"
@@ -173,23 +173,22 @@ verify() {
 		{ cat "$OUT/fio.$$.log" "$OUT/fio.$$.err"; die "fio verify $* failed"; }
 }
 
-# rdma_own: RDMA objects of this machine, but for completion queues, which the
-# RDMA core keeps in a pool of its own once they were needed
+# rdma_own: print the RDMA objects of this machine, except completion queues: the RDMA core keeps
+# those in a pool after their first use
 rdma_own() { rdma_resources | sed 's/ cq [0-9]*//g'; }
 
-# rdma_is TEXT, rdma_own_is TEXT: are the RDMA objects these; for wait_for
+# rdma_is TEXT, rdma_own_is TEXT: succeed if these are the RDMA objects; for wait_for
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
 rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
 
-# memory_kernel: what the kernel's own allocations hold, a line "NAME NUMBER"
-# each: KiB of pages that nothing else accounts for (pools are such), of vmalloc
-# and of per-cpu memory, and the objects of every slab cache. What the page cache
-# and processes hold is no business of a leak test.
+# memory_kernel: print the memory of the kernel's own allocations, lines "NAME NUMBER": KiB of pages
+# that no other counter accounts for (pools are such pages), of vmalloc and of per-cpu memory, and
+# the objects of every slab cache. A leak test ignores page cache and processes.
 memory_kernel() {
 	local f
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
-	# free pages and objects in per-cpu lists count as used until drained
+	# Free pages and objects in per-cpu lists count as used until they are drained.
 	echo 1 >/proc/sys/vm/compact_memory
 	for f in /sys/kernel/slab/*/shrink; do echo 1 >"$f"; done
 	awk '{ v[$1] = $2 }
@@ -204,7 +203,7 @@ memory_kernel() {
 	awk 'NR > 2 { print "slab-" $1, $2 }' /proc/slabinfo
 }
 
-# device_remove, device_add: the RDMA device of this node goes and comes back
+# device_remove, device_add: remove the RDMA device of this node, add it again
 device_remove() {
 	local dev=rxe0
 	[ -z "${LAB_ADAPTER-}" ] || dev=$(side_device)
@@ -218,22 +217,22 @@ device_add() {
 	fi
 }
 
-# netem_ready: before anything is attached; netem OPTION...: how packets leave from
-# now on. While a qdisc is being put in place packets are refused, and soft-RoCE takes
-# one that is refused for the end of its queue pair, even of that for management, which
-# does not come back (Documentation/explanation/soft-roce.rst).
+# netem_ready: install netem; call it before anything is attached. netem OPTION...: set how packets
+# leave from now on. While a qdisc is being installed, packets are refused. soft-RoCE ends a queue
+# pair whose packet is refused, even the management queue pair, which does not recover
+# (Documentation/explanation/soft-roce.rst).
 netem_ready() {
 	modprobe sch_netem || die "no netem"
 	tc qdisc add dev eth0 root netem limit 10000 || die "no netem"
 }
-# what is not said of corruption stays as it was
+# Without "corrupt", a change would keep the rate of the previous call.
 netem() {
 	tc qdisc change dev eth0 root netem limit 10000 corrupt 0% "$@" || die "netem refuses $*"
 }
-# netem_packets: how many have left that way
+# netem_packets: print how many packets have passed netem
 netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p'; }
 
-# unload: both modules must go; sessions that never logged in may last for a minute
+# unload: unload the modules, which must succeed; sessions that never logged in may last a minute
 unload() {
 	local m
 	for m in ${UNLOADS-rnbd rnbd_target rnbd_core}; do
@@ -254,10 +253,10 @@ configfs_clear() {
 	return 0
 }
 
-# configfs_is_empty: the target has no exports, hosts or ports
+# configfs_is_empty: succeed if the target has no exports, hosts or ports
 configfs_is_empty() { [ -z "$(find "$CFG"/{exports,hosts,ports} -mindepth 1)" ]; }
 
-# count_opcodes: count RoCE packets that arrive here by BTH opcode
+# count_opcodes: start to count RoCE packets that arrive here by BTH opcode
 count_opcodes() {
 	nft -f - <<-'EOF'
 	table ip rnbd_proof {
@@ -272,13 +271,13 @@ count_opcodes() {
 	EOF
 }
 
-# opcode_count KIND: packets counted so far
+# opcode_count KIND: print the packets counted so far
 opcode_count() {
 	nft list table ip rnbd_proof | awk -v kind="\"$1\"" '
 		$NF == kind { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
 }
 
-# count_calls FUNCTION...: count calls of kernel functions from now on
+# count_calls FUNCTION...: start to count calls of kernel functions
 count_calls() {
 	local t=/sys/kernel/tracing f
 	for f in "$@"; do
@@ -287,16 +286,17 @@ count_calls() {
 	echo 1 >$t/events/rnbdproof/enable
 }
 
-# calls FUNCTION: calls counted so far
+# calls FUNCTION: print the calls counted so far
 calls() {
 	awk -v f="$1" '$1 == f { print $2 }' /sys/kernel/tracing/kprobe_profile
 }
 
-# dmesg_has RE: for wait_for
+# dmesg_has RE: succeed if the kernel log matches; for wait_for
 dmesg_has() { dmesg | grep -q "$1"; }
 
-# prometheus_text FILE: Prometheus' text format, line by line, stricter than the format is:
-# HELP, TYPE, then the samples of that metric, each series once; buckets do not decrease
+# prometheus_text FILE: fail unless the file has Prometheus' text format. The check is stricter than
+# the format: HELP, TYPE, then the samples of that metric, each series once; buckets do not
+# decrease.
 prometheus_text() {
 	gawk '
 	function bad(why) { print FILENAME ":" FNR ": " why ": " $0; wrong = 1; exit 1 }

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A machine that is short of memory, and files that are larger than what is left: sourced
-# after rnbd.sh. Files have patterns, so that no copy of them is needed.
+# A machine that is short of memory, and files that are larger than the available memory: sourced
+# after rnbd.sh. Files have patterns, so that the checks need no copy of them.
 
-# available: MiB that can be had without swap
+# available: print the MiB that are available without swap
 available() { awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo; }
 
-# short_of_memory MIB: no more than MIB are left from now on; most of it may be dirty. There is
-# no swap, so what is in a tmpfs stays. Soft-RoCE allocates each packet in a context that
-# cannot wait: these allocations have a reserve.
+# short_of_memory MIB: leave only MIB of memory available, most of which may be dirty. There is no
+# swap, so the content of a tmpfs stays in memory. soft-RoCE allocates each packet in atomic
+# context; a reserve is left for these allocations.
 short_of_memory() {
 	local n
 
@@ -23,14 +23,14 @@ short_of_memory() {
 	echo 50 >/proc/sys/vm/dirty_background_ratio
 	note "$(available) MiB are available, $n are taken"
 }
-# enough_memory: it is given back
+# enough_memory: make all memory available again
 enough_memory() { umount /run/short || die "umount /run/short"; }
 
-# pattern NAME MIB: so much text, a different one for each name
+# pattern NAME MIB: print MIB of text that differs for each name and node
 pattern() { yes "$1 of node $NODE" | head -c $(($2 << 20)); }
 
-# write_files DIR NUMBER MIB: at the same time, through the page cache, with fsync; the processes
-# are in $writers
+# write_files DIR NUMBER MIB: start to write NUMBER files concurrently, through the page cache, with
+# fsync; set $writers to the process ids
 write_files() {
 	local i
 
@@ -40,13 +40,13 @@ write_files() {
 		writers+=($!)
 	done
 }
-# written: all have ended; for wait_for
+# written: succeed if all writers have ended; for wait_for
 written() {
 	local pid
 
 	for pid in "${writers[@]}"; do ! kill -0 "$pid" 2>/dev/null || return 1; done
 }
-# check_files DIR NUMBER MIB: no write has failed, and the disk has what was written
+# check_files DIR NUMBER MIB: fail if a write has failed or a file has other data than was written
 check_files() {
 	local i
 
@@ -59,7 +59,7 @@ check_files() {
 	done
 }
 
-# dirty_over MIB: data that are not on the disk yet; for wait_for
+# dirty_over MIB: succeed if more data is not on the disk yet; for wait_for
 dirty_over() {
 	[ "$(awk '$1 == "Dirty:" || $1 == "Writeback:" { n += $2 } END { print int(n / 1024) }' /proc/meminfo)" -gt "$1" ]
 }

@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2034 # variables of the script and of the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Both sides of a test for two machines in one machine with two modelled adapters: sourced
-# by adapter.sh.
+# Run both sides of a test for two machines in one machine with two modelled adapters: sourced by
+# adapter.sh.
 #
-# The script runs twice at the same time, as NODE 1 on mdl1 and as NODE 2 on mdl0. NODE 2
-# makes the devices, starts NODE 1 and determines the result of the run. Both nodes share
-# one kernel, its modules, /etc and the kernel log. The functions here therefore replace
-# the command lab and the helpers that would affect the other node.
+# The script runs twice concurrently, as NODE 1 on mdl1 and as NODE 2 on mdl0. NODE 2 makes the
+# devices, starts NODE 1 and determines the result of the run. Both nodes share one kernel, its
+# modules, /etc and the kernel log. The functions here therefore replace the command lab and the
+# helpers that would affect the other node.
 
 SIDES=/run/lab/sides
 
-# side_device [NODE]: the device of this side, or of another one
+# side_device [NODE]: print the device of this node, or of NODE
 side_device() { echo "mdl$((2 - ${1-$NODE}))"; }
 
-# sides_begin ARG...: with the arguments of the script; the devices are there
+# sides_begin ARG...: start the other node with the arguments of the script; the devices must exist
 sides_begin() {
 	NODES=2
 	ADDR=$MDL_TARGET
@@ -28,7 +28,7 @@ sides_begin() {
 	side_pid=$!
 }
 
-# sides_end STATUS: the other side must have succeeded, too; sets the exit status
+# sides_end STATUS: exit with a failure unless both nodes have succeeded
 sides_end() {
 	local other
 
@@ -53,7 +53,7 @@ side_came() {
 
 side_came_or_ended() { [ -e $SIDES/ended.$((3 - NODE)) ] || side_came "$@"; }
 
-# side_barrier NAME [--timeout S]
+# side_barrier NAME [--timeout S]: wait until the other node has reached the barrier
 side_barrier() {
 	local file=$SIDES/barrier.$1.$NODE count=0
 

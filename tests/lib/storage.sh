@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Storage that fails with a certain error, and what a reader or writer then sees:
-# sourced after rnbd.sh. The disk of scsi_debug fails as its injected errors say.
+# Storage that fails with a chosen error, and helpers that check the error that a reader or writer
+# gets: sourced after rnbd.sh. The disk of scsi_debug fails as its injected errors say.
 
-# scsi_disk MIB [MODULE-OPTION...]: load scsi_debug with one disk; its path is printed
+# scsi_disk MIB [MODULE-OPTION...]: load scsi_debug with one disk and print its path
 scsi_disk() {
 	local found="find /sys/bus/pseudo/drivers/scsi_debug/adapter0/ -path '*/block/*' -prune -name 'sd*'"
 
@@ -18,16 +18,16 @@ scsi_errors() {
 	echo "/sys/kernel/debug/scsi_debug/$(basename "$(readlink -f "/sys/block/${1##*/}/device")")/error"
 }
 
-# scsi_fail DISK OPCODE HOST STATUS [KEY ASC ASCQ]: commands with this opcode fail from
-# now on with host byte, SCSI status and sense; all numbers are hexadecimal
+# scsi_fail DISK OPCODE HOST STATUS [KEY ASC ASCQ]: let commands with this opcode fail with host
+# byte, SCSI status and sense; all numbers are hexadecimal
 scsi_fail() {
 	echo "2 1 $2 $3 0 $4 ${5-0} ${6-0} ${7-0}" >"$(scsi_errors "$1")" || die "no error injection"
 }
 
-# scsi_well DISK OPCODE: they succeed again
+# scsi_well DISK OPCODE: let these commands succeed again
 scsi_well() { echo "- 2 $2" >"$(scsi_errors "$1")" || die "no injected error of $2"; }
 
-# fails TEXT COMMAND...: it must fail with this text of an errno
+# fails TEXT COMMAND...: COMMAND must fail with the error message TEXT
 fails() {
 	local out
 
@@ -35,8 +35,8 @@ fails() {
 	[[ $out == *"$1"* ]] || die "wanted '$1': ${*:2}: $out"
 }
 
-# reads DEV BLOCK, writes DEV BLOCK: one block of 4 KiB, past the page cache
+# reads DEV BLOCK, writes DEV BLOCK: read or write one block of 4 KiB with direct I/O
 reads() { dd if="$1" of=/dev/null bs=4k skip="$2" count=1 iflag=direct status=none; }
 writes() { dd if=/dev/zero of="$1" bs=4k seek="$2" count=1 oflag=direct status=none; }
-# flushes DEV
+# flushes DEV: flush the device
 flushes() { dd if=/dev/null of="$1" conv=fsync,notrunc status=none; }

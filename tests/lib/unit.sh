@@ -1,24 +1,24 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Helpers of the unit tests that are scripts. Such a test counts what passes and fails, goes
-# on after a failure, and ends with summary.
+# Helpers of the unit tests that are scripts. Such a test counts passed and failed checks, continues
+# after a failure, and ends with summary.
 
 passed=0 failed=0
 
 pass() { passed=$((passed + 1)); }
 
-# fail TEXT...
+# fail TEXT...: count and print a failure
 fail() {
 	failed=$((failed + 1))
 	echo "$*"
 }
 
-# same A B WHAT - must be equal
+# same A B WHAT: A and B must be equal
 same() {
 	if [ "$1" = "$2" ]; then pass; else fail "$3: '$1', not '$2'"; fi
 }
 
-# says STATUS TEXT WHAT COMMAND... - its exit code, and a piece of what it says
+# says STATUS TEXT WHAT COMMAND...: COMMAND must exit with STATUS, and its output must contain TEXT
 says() {
 	local want=$1 text=$2 what=$3 status said
 

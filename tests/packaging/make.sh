@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# In a guest root: build the packages, and let make dkms do the same without them.
+# In a guest root: build the packages; then check that make dkms does the same without packages.
 #
 #   make.sh KVER
 set -ex
@@ -13,13 +13,13 @@ apt_get update
 apt_get build-dep -y --no-install-recommends .
 make deb
 release=$(sed -n 's/^#define RNBD_RELEASE "\(.*\)"$/\1/p' include/rnbd/version.h)
-# the source is what it was made from, without what a build left and what is git's
+# The source package must equal the checkout, without build results and files of git.
 dpkg-source -x "build/deb/rnbd_$release.dsc" /tmp/source
 for part in Kbuild Makefile dkms.conf debian drivers include userspace Documentation \
 	COPYING LICENSES ChangeLog README.md CONTRIBUTING.md SECURITY.md; do
 	diff -r -x .gitignore "$part" "/tmp/source/$part"
 done
-# what hw-check needs of the tests
+# The parts of tests/ that hw-check needs
 for part in tests/hw tests/lib tests/bench/peers.sh tests/tools/gencheck; do
 	diff -r -x .gitignore "$part" "/tmp/source/$part"
 done
@@ -27,8 +27,8 @@ test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 15
 dpkg -x "build/deb/rnbd-dkms_${release}_all.deb" /tmp/rnbd-dkms
 dpkg -x build/deb/rnbd-tools_"${release}"_*.deb /tmp/rnbd-tools
 
-# the packages hold what make installs: all of it and nothing else
-# (which files, not what the compiler makes of them)
+# The packages must contain exactly the files that make installs. Only the names are compared, not
+# the output of the compiler.
 make install-tool DESTDIR=/tmp/tool PREFIX=/usr CFLAGS=-O0
 diff <(cd /tmp/tool && find . ! -type d | sort) \
 	<(cd /tmp/rnbd-tools && find . ! -type d ! -path './usr/share/doc/*' | sed 's/\.gz$//' | sort)
@@ -40,15 +40,16 @@ test "$(build/userspace/rnbd --version)" = "rnbd $release"
 make uninstall-tool DESTDIR=/tmp/tool PREFIX=/usr
 test -z "$(find /tmp/tool ! -type d)"
 
-# for another kernel than the one that runs, in the place of what DKMS has already
+# Install for another kernel than the running one, over the modules that DKMS has already.
 apt_get install -y --no-install-recommends dkms
 trees() { find /lib/modules /var/lib/dkms /usr/src -path /usr/src/rnbd -prune -o -print | sort; }
 trees >/tmp/before
 [ "$(uname -r)" != "$kver" ]
 cp -r /tmp/dkms/usr/src/* /usr/src/
 dkms add "rnbd/$release"
-# That DKMS can compile all of the source is what use.sh shows, with the same files (see the
-# diff above). Here modules that do nothing save that minute, and tell themselves apart.
+# use.sh shows that DKMS can compile all of the source; the diff above shows that the files are the
+# same. Here, empty modules save that minute, and their description shows which modules were
+# installed.
 truncate -s 0 drivers/*/*.c
 for main in drivers/*/main.c; do
 	cat >"$main" <<-END

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --mem 1024 --timeout 400
 # turns: 2
-# short: Debian packages: DKMS's modules and the tool work and go without a trace
+# short: Debian packages: the modules of DKMS and the tool work; remove and purge leave nothing behind
 # kernel: stock
 # host: tests/packaging/install
 # beside: the host's part has a low priority
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The packages were installed in a copy of this very root; this is what that changed.
+# The packages were installed in a copy of this root; the archive has the changed files.
 run tar -C / --keep-directory-symlink -xf ../../build/packaging/installed.tar
 release=$(sed -n 's/^#define RNBD_RELEASE "\(.*\)"$/\1/p' ../../include/rnbd/version.h)
 for package in rnbd-dkms rnbd-tools; do
@@ -28,7 +28,7 @@ done
 set_host_id
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit
-# completion as bash loads it, with the disk and the export that are there
+# Load the completion as bash does; it must offer the existing disk and export.
 # shellcheck disable=SC2016 # expanded by the inner shell
 completed=$(bash -c '. /usr/share/bash-completion/completions/rnbd
 	COMP_WORDS=(rnbd detach "") COMP_CWORD=2 && _rnbd && echo "${COMPREPLY[@]}"
@@ -40,10 +40,9 @@ head -c 1M /dev/urandom >"$OUT/data"
 run dd if="$OUT/data" of="$dev" bs=1M oflag=direct status=none
 cmp "$OUT/data" <(dd if="$dev" bs=1M count=1 iflag=direct status=none) || die "read is not what was written"
 
-# Packages go while the modules are in use: those that are loaded stay, and the tool's
-# part is done by hand.
-# The index of all modules would take a machine most of a minute, and this one needs none
-# any more; that it is made is seen where the packages are purged, in tests/packaging.
+# Remove the packages while the modules are in use: loaded modules stay, and the tool detaches and
+# clears. depmod would take most of a minute in a machine, and this machine no longer needs the
+# index of all modules; tests/packaging/install purges with the real depmod.
 run ln -sf /bin/true /usr/sbin/depmod
 run dpkg -r rnbd-dkms
 left=$(find /usr/lib/modules/*/updates -name 'rnbd*' 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# In a guest root: install the packages, or purge them and look what is left.
+# In a guest root: install the packages, or purge them and look for files that are left.
 #
 #   use.sh KVER install|purge
 set -ex
@@ -11,7 +11,7 @@ apt_get() { apt-get -q -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"; }
 files() { find / -xdev \( -path /tmp -o -path /var/log -o -path /var/cache \) -prune -o -print | sort; }
 
 if [ "$2" = install ]; then
-	# what DKMS itself brings is not ours to remove
+	# The packages need not remove the files of DKMS itself.
 	apt_get update
 	apt_get install -y --no-install-recommends dkms
 	files >/var/cache/files-before
@@ -21,8 +21,8 @@ if [ "$2" = install ]; then
 		[[ $(modinfo -k "$kver" -n "$module") = */updates/dkms/$module.ko* ]]
 	done
 	release=$(rnbd --version)
-	# DKMS passes over a kernel (77) that dkms.conf does not claim, and looks for the
-	# headers (21) of one that it claims.
+	# DKMS skips a kernel that dkms.conf does not claim (status 77), and looks for the headers
+	# of a kernel that dkms.conf claims (status 21).
 	for pair in 6.1.99:77 6.12.0:21 6.13.0:77 7.3.99:21 7.4.0:77; do
 		status=0
 		dkms build "rnbd/${release#rnbd }" -k "${pair%:*}" || status=$?
@@ -31,7 +31,7 @@ if [ "$2" = install ]; then
 	exit
 fi
 
-# as the tool makes it; purging takes it too
+# The tool creates this file; the purge must remove it.
 rnbd hostid
 test -s /etc/rnbd/hostid
 echo 'export = disk' >/etc/rnbd/attach.d/disk.conf

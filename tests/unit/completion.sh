@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What bash offers, by the script that the tool prints. Disks, exports and hosts come
+# Test the completion of bash with the script that the tool prints. Disks, exports and hosts come
 # from the kernel: tests/packaging/packaging-debian.sh.
 #
-#   completion.sh DIR TOOL      DIR is made and kept
+#   completion.sh DIR TOOL      DIR is created and kept
 
 . "$(dirname "$0")/../lib/unit.sh"
 tool=$(realpath "$2")
@@ -12,7 +12,7 @@ rm -rf "$1" && mkdir -p "$1/files/a folder" && cd "$1/files" || exit
 touch "a folder/disk.img" another
 eval "$script"
 
-# complete_line WORD...: for the last word of the line "rnbd WORD..."
+# complete_line WORD...: complete the last word of the line "rnbd WORD..."
 complete_line() {
 	COMP_WORDS=(rnbd "$@")
 	COMP_CWORD=$#
@@ -20,7 +20,7 @@ complete_line() {
 	[ ! -s ../said ] || fail "rnbd $*<TAB>: says $(<../said)"
 }
 
-# offers WANTED WORD...: just these, in any order
+# offers WANTED WORD...: exactly the words WANTED must be offered, in any order
 offers() {
 	local want=$1 got
 
@@ -34,7 +34,7 @@ offers() {
 	fi
 }
 
-# has WANTED... -- WORD...: at least these
+# has WANTED... -- WORD...: at least the words WANTED must be offered
 has() {
 	local wanted=() word
 
@@ -53,7 +53,7 @@ has() {
 	done
 }
 
-# every command and every option of its help, whatever there is
+# Every command of the help, and every option of its own help, must be offered.
 while read -r command; do
 	read -ra words <<<"$command"
 	if [ ${#words[@]} = 2 ]; then
@@ -75,19 +75,19 @@ offers "export" ex
 offers "enable" export en
 offers "" export enable no-such-export
 offers "" nonsense ""
-# values of options, also behind "=", which is a word of its own to bash
+# Values of options, also after "=", which is a separate word in bash
 offers "fail queue" attach 10.0.0.1 disk0 --policy ""
 offers "fail" attach --policy f
 offers "fail queue" attach --policy =
 offers "fail" attach --policy = f
 offers "" attach --port ""
 offers "pagecache" export add disk0 --cache p
-# files, with what is in their names
+# File names with special characters
 offers "a folder another" export add disk0 --path ""
 offers "a folder/disk.img" export add disk0 --path "a folder/"
 offers "a folder another" export add disk0 --path = a
-# options where no operand can follow: an address with a port is one, as is what was
-# given to an option none
+# Options are offered where no operand can follow. An address with a port is one operand; the value
+# of an option is none.
 offers "" attach 10.0.0.1 : 4427 ""
 has --queues -- attach 10.0.0.1 : 4427 disk0 ""
 offers "" attach --queues 4 10.0.0.1 ""
@@ -96,7 +96,7 @@ has --json -- session list ""
 offers "bash" completion ""
 offers "list" help session ""
 
-# names that others gave are no shell code, neither here nor on the line
+# Names from configfs must not be executed as shell code, neither here nor in the completed line.
 # shellcheck disable=SC2016
 ls() { echo 'plain $(>expanded) *'; }
 # shellcheck disable=SC2016

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Options, exit codes and messages of the fence agent. Only ssh and rnbd are played, by
-# programs of these names; with real ones: tests/cluster/fencing-agent.sh.
+# Test options, exit codes and messages of the fence agent, with programs that replace ssh and rnbd;
+# tests/cluster/fencing-agent.sh uses the real ones.
 #
-#   fencing-agent.sh DIR     DIR is made and kept
+#   fencing-agent.sh DIR     DIR is created and kept
 
 cd "$(dirname "$0")" || exit
 . ../lib/unit.sh
@@ -17,8 +17,8 @@ N2=00000000-0000-4000-8000-000000000002
 N3=00000000-0000-4000-8000-00000000000a
 OTHER=99999999-0000-4000-8000-000000000009
 
-# A target is a directory; mode says how it is, a file of the name of a UUID what of it is
-# fenced. The call goes to a log as it is.
+# A target is a directory. The file "mode" selects its behaviour; a file named after the UUID of a
+# host contains the fencing state. Each call is appended to a log unchanged.
 cat >bin/rnbd <<'END'
 #!/bin/bash
 t=$DIR/${TARGET:=local}
@@ -26,7 +26,7 @@ echo "$TARGET: $*" >>"$DIR/calls"
 mode=$(cat "$t/mode")
 word() { cat "$t/$1" 2>/dev/null || echo no; }
 generation() { cat "$t/generation-$1" 2>/dev/null || echo 7; }
-# the last fence that was complete
+# ended UUID: print the generation of the last complete fence
 ended() { case $mode-$(word "$1") in lifted-no | *-fenced) generation "$1" ;; *) echo 3 ;; esac; }
 case "$mode $1" in
 stuck-$2\ fence)
@@ -67,11 +67,12 @@ while [ "$1" != -- ]; do shift; done
 [ -d "$DIR/$2" ] || { echo "ssh: connect to host $2 port 22: No route to host" >&2; exit 255; }
 TARGET=$2 exec sh -c "$3"
 END
-# nothing of this test belongs into a log of the machine
+# This test must not write to a log of the machine.
 ln -s /bin/true bin/logger
 chmod +x bin/*
 
-# what the agent finds beside these is what the machine has, but for the files of hosts
+# fresh: reset the targets; other programs and files that the agent uses are those of the machine,
+# except for the files of hosts
 fresh() {
 	local t
 
@@ -84,8 +85,8 @@ fresh() {
 	touch calls ssh-calls
 }
 
-# agent STATUS TEXT [OPTION...] - its exit code, and a piece of what it says. Without
-# options standard input is passed on.
+# agent STATUS TEXT [OPTION...]: the agent must exit with STATUS, and its output must contain TEXT.
+# Without options standard input is passed on.
 agent() { says "$1" "$2" "fence_rnbd ${*:3}" "$agent" "${@:3}"; }
 lines() {
 	local want=$1 text=$2
@@ -108,17 +109,17 @@ agent 2 "Status: OFF" --action=status --ip "t1 t2" --plug $N2
 agent 0 "Success" --action on --ip="t1;t2" --plug=${N2^^}
 fenced_on t1 $N2 no
 agent 0 "Status: ON" -ostatus -at1,t2 -n$N2
-# one of two is not all
+# A host that is fenced on one of two targets is not fenced.
 agent 0 "Success" -a t1 -n $N2
 agent 0 "Status: ON" -o status -a t1,t2 -n $N2
-# what of the machine itself is given runs without ssh
+# An address of the machine itself is served without ssh.
 : >ssh-calls
 agent 0 "fenced on local" -a local -n $N2
 fenced_on local $N2 fenced
 same "$(cat ssh-calls)" "" "ssh for this machine"
 agent 2 "OFF" -a localhost,127.0.0.1 -o status -n $N2
 
-# how ssh is called
+# The command line of ssh
 fresh
 agent 1 "t1" -a t1 -l admin -k /etc/key --ssh-options "-p 2222 -4" --sudo --login-timeout 7 -n $N2
 grep -qxF -e "-n -o BatchMode=yes -o ControlPath=none -o ConnectTimeout=7 -l admin -o IdentitiesOnly=yes -i /etc/key -p 2222 -4 -- t1 sudo -n rnbd fence $N2 --timeout 47" ssh-calls ||
@@ -127,7 +128,7 @@ fresh
 agent 0 Success -a t1 -n $N2 --power-timeout 20
 same "$(head -n 1 calls)" "t1: fence $N2 --timeout 17" "rnbd"
 
-# from dlm_controld: no action is off; on at its start
+# dlm_controld passes no action to fence, and "on" when it starts.
 fresh
 lines 0 "Success" ip=t1,t2 "hosts=$MAP" node=2 host=n2 fail_time=1700000000
 fenced_on t2 $N2 fenced
@@ -136,14 +137,14 @@ fenced_on t2 $N2 no
 lines 1 "two hosts" ip=t1 "hosts=$MAP,2:$N2" node=2 host=n3
 lines 1 "no UUID of host=n9 node=9 is known" ip=t1 "hosts=$MAP" node=9 host=n9
 same "$(grep -c ' fence ' calls)" 2 "calls of rnbd fence"
-# from Pacemaker: the plug goes before the name
+# Pacemaker: plug takes precedence over nodename.
 lines 0 "Success" "action=off" "ipaddr=t1" "port=$N2" "nodename=elsewhere" "crm_feature_set=3.19" "pcmk_host_map=x:y"
 fenced_on t1 $N2 fenced
 lines 2 "OFF" "action=status" "  ip=t1" "plug=$N2"
 lines 0 "Success" "# action=off" "option=on" "" "no equals sign" "ip=t9" "ip=t1" "plug=n2" "hosts=$MAP"
 fenced_on t1 $N2 no
 lines 0 "" "action=METADATA"
-# nothing on standard input may end it well without a fence
+# No word on standard input may let the agent succeed without a fence.
 for word in help version help=0 version=0; do
 	fresh
 	lines 0 Success ip=t1 "hosts=$MAP" plug=n2 "$word=1"
@@ -153,7 +154,7 @@ same "$("$agent" </dev/null 2>&1)" "fence_rnbd: no target is given: --ip, or ip=
 printf 'action=off\nip=t1\nplug=%s' $N2 | "$agent" >/dev/null || fail "the last line without an end"
 fenced_on t1 $N2 fenced
 
-# the file of hosts
+# The file of hosts
 fresh
 printf '%s\n' "# hosts" "" "$N2 n2 2   # the second" "${N3^^}	n3 3" >hosts
 agent 0 Success -a t1 -n n2 --hosts-file hosts
@@ -169,14 +170,16 @@ agent 1 "hosts: \"n2\" is two hosts, $N2 and $OTHER" -a t1 -n n3 --hosts-file ho
 echo "n2 $N2" >hosts
 agent 1 "no name and UUID" -a t1 -n n2 --hosts-file hosts
 
-# every failure is one and names the target; the others are done all the same, if the first is
+# Any failure fails the action and names the target. The other targets are fenced nevertheless, if
+# the first one is.
 fresh
 agent 1 "target t9: host $N2: off: not reached by ssh (ssh: connect to host t9 port 22: No route to host)" \
 	-a t1,t9,t2 -n $N2
 fenced_on t1 $N2 fenced
 fenced_on t2 $N2 fenced
 rm t2/$N2
-# so that of two nodes that fence each other one is first at the first, and the other nowhere
+# The first target decides between two nodes that fence each other: the node that is refused there
+# must not fence the other one anywhere.
 agent 1 "target t9: host $N3: off: not reached" -a t9,t1 -n $N3
 fenced_on t1 $N3 no
 agent 1 "may still write" -a t9,t1 -n $N2
@@ -192,11 +195,11 @@ agent 1 "target t2: host $N3: off: rnbd: fence $N3: its I/O has not ended" -a t1
 agent 0 "ON" -o status -a t1,t2 -n $N3
 echo lying >t2/mode
 agent 1 "rnbd fence ended well, and yet it is not fenced: no" -a t2 -n $N2
-# it was, but the host is started anew and has lifted it since
+# The host was fenced, but it has restarted since, which lifted the fence.
 echo lifted >t2/mode
 agent 0 "Success: host $N2 is fenced on t1 t2" -a t1,t2 -n $N2
 agent 0 "ON" -o status -a t1,t2 -n $N2
-# what it prints is not how it ended
+# The output of rnbd is not taken for its exit status.
 echo verdict >t2/mode
 agent 1 "target t2: host $N2: off: status 0" -a t2 -n $N2
 echo noisy >t2/mode
@@ -212,7 +215,7 @@ touch t1/known-$OTHER
 agent 0 "" -o monitor -a t1,t2
 same "$("$agent" -o list -a t1,t2 --hosts "n2:$N2;9:$OTHER")" "$(printf '%s,\n' "$N3"; echo "n2,$N2")" "list"
 
-# what is wrong, before anything is done
+# Wrong options are refused before any command runs.
 fresh
 agent 1 "action=reboot" -o reboot -a t1 -n $N2
 agent 1 "action=explode: wanted on" -o explode -a t1 -n $N2
@@ -225,7 +228,7 @@ agent 1 "unrecognized option" -a t1 --frobnicate
 agent 1 "no operand is taken" -a t1 -n $N2 more
 agent 1 "delay=x: wanted seconds" -a t1 -n $N2 --delay x
 lines 1 "sudo=maybe: wanted 1 or 0" ip=t1 plug=$N2 sudo=maybe
-# nothing that is given becomes a command or an option of ssh
+# No value may become a command or an option of ssh.
 # shellcheck disable=SC2016 # that is the point
 for bad in '$(touch pwned)' '-oProxyCommand=touch$IFS''pwned' 't1|touch' '`touch`' "t1'" 't1&' '*'; do
 	agent 1 "" -a "$bad" -n $N2
@@ -238,11 +241,12 @@ same "$(cat calls ssh-calls)" "" "calls"
 [ ! -e pwned ] || fail "a value was executed"
 agent 0 "" -o validate-all -a t1,t2 -n n2 --hosts "$MAP"
 agent 1 "n2:$N2:" -o validate-all -a t1,t2 --hosts "n2:$N2:"
-# as Pacemaker asks: with a host that nobody has
+# Pacemaker calls validate-all with a host name that is not configured.
 printf '%s\n' nodename=node1 ip=t1,t2 action=validate-all port=node1 | "$agent" >/dev/null 2>&1
 same $? 0 "validate-all from Pacemaker"
 
-# the key of an agent that may do nothing else: serve STATUS COMMAND [OWNER [OPTION...]]
+# serve STATUS COMMAND [OWNER [OPTION...]]: run COMMAND as for an ssh key that may only run the
+# agent
 serve() {
 	local want=$1 command=$2 owner=${3-}
 
@@ -266,7 +270,7 @@ for bad in "" "rnbd fence $N2 --timeout 47; touch pwned" "rnbd fence $N2 --timeo
 done
 [ ! -e pwned ] || fail "--serve executed something else"
 same "$(wc -l <calls)" "$calls" "calls by --serve"
-# whose key it is fences no host if it is fenced itself
+# The owner of a key must not fence a host while it is fenced itself.
 serve 0 "rnbd fence $N3 --timeout 47" "$N2"
 serve 1 "rnbd fence $N2 --timeout 47" "$N3"
 fenced_on local $N2 no
@@ -277,7 +281,7 @@ serve 0 "rnbd fence $N2 --timeout 47" "$N3"
 serve 1 "rnbd fence $N3 --timeout 47" "$OTHER"
 serve 1 "rnbd fence $N3 --timeout 47" "no-uuid"
 
-# what is listed, and nothing else: the target may have hosts of others
+# Only listed hosts are accessible: the target may have hosts of others.
 fresh
 touch local/known-$OTHER
 echo fenced >local/$N3
@@ -294,7 +298,7 @@ serve 0 "rnbd fence $OTHER --timeout 47" "$N2" --hosts "other:$OTHER"
 fenced_on local $OTHER fenced
 echo nomodule >local/mode
 serve 1 "rnbd fenced --json" "$N2"
-# what is listed on the command line is all; nothing is listed, nothing is allowed
+# --hosts replaces the file; with an empty list no host is allowed.
 fresh
 printf '%s\n' "$N2 n2 2" >hosts
 same "$(SSH_ORIGINAL_COMMAND="rnbd fence $N2 --timeout 5" FENCE_RNBD_LOCK=$DIR/lock "$agent" --serve "--hosts=n3:$N3" 2>&1)" \
@@ -304,7 +308,8 @@ serve 1 "rnbd fence $N2 --timeout 47" "$N3"
 same "$(grep -c "no host is listed for this key" said)" 1 "the message without a list: $(<said)"
 same "$(cat calls)" "" "calls without a list"
 
-# a fence that waits for its storage keeps no other one waiting, and its host fences none
+# A fence that waits for its storage must not delay another fence, and its host must not fence
+# others.
 fresh
 printf '%s\n' "$N2" "$N3" "$OTHER" >hosts
 touch local/known-$OTHER
@@ -327,8 +332,8 @@ touch local/drained
 wait $stuck
 fenced_on local $N2 fenced
 
-# The child of sudo belongs to root: the user of the key cannot signal it. The lock is kept
-# until the host is marked all the same.
+# The child of sudo belongs to root, so the user of the key cannot signal it. The lock must be held
+# until the host is marked nevertheless.
 fresh
 printf '%s\n' "$N2" "$N3" >hosts
 echo "late-$N2" >local/mode
@@ -356,12 +361,12 @@ touch local/mark
 wait $late || fail "a fence by sudo: $(<said)"
 fenced_on local $N2 fenced
 flock -w 5 lock true || fail "the lock is kept"
-# a lock that this user cannot open
+# A lock that this user cannot open
 same "$(SSH_ORIGINAL_COMMAND="rnbd unfence $N2" FENCE_RNBD_LOCK=$DIR/none/lock "$agent" "--serve=$N3" --hosts-file hosts 2>&1 |
 	grep -c "fence_rnbd: --serve: $DIR/none/lock cannot be opened by user .*FENCE_RNBD_LOCK")" 1 "a lock that cannot be opened"
 fenced_on local $N2 fenced
 
-# what describes it
+# The metadata
 "$agent" -o metadata >metadata.xml || fail "no metadata"
 if command -v xmllint >/dev/null; then
 	xmllint --noout metadata.xml || fail "metadata are no XML"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# make hw-check without a machine: wrong options are refused, without ACCEPT=yes only
-# commands that read are run on the two machines, and what identifies them is replaced
-# in the archive. A program plays ssh.
+# Test make hw-check without a machine: wrong options are refused; without ACCEPT=yes only commands
+# that read run on the two machines; the archive does not contain names and addresses. A program
+# replaces ssh.
 #
-#   hw-check.sh DIR     DIR is made and kept
+#   hw-check.sh DIR     DIR is created and kept
 
 cd "$(dirname "$0")" || exit
 . ../lib/unit.sh
@@ -12,8 +12,8 @@ top=$(realpath ../..)
 rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit
 dir=$PWD
 
-# Both hosts are this machine; each command is logged. The output of env.sh gets an
-# RDMA port and what has to be replaced.
+# Both hosts are this machine; each command is logged. The output of env.sh is replaced by one with
+# RDMA ports and with texts that must not be in the archive.
 cat >ssh <<-'END'
 	#!/bin/bash
 	while [[ $1 = -* ]]; do
@@ -61,7 +61,7 @@ cat >environment <<-'END'
 END
 export FAKE=$dir FAKE_UID=0
 
-# hw_check [VARIABLE=VALUE...]
+# hw_check [VARIABLE=VALUE...]: run the check
 hw_check() { env SSH="$dir/ssh" TARGET=root@storage1 CLIENT=compute1 RESULTS="$dir/results" "$@" "$top/tests/hw/run" 3>&-; }
 
 says 2 "TARGET and CLIENT are needed" "no client" hw_check CLIENT=

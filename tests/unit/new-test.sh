@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# tests/new: the test that it makes is complete and well-formed, names that do not fit are
-# refused, and every test in tests/vm has a name that it would accept.
+# Test tests/new: the new test is complete and well-formed, invalid names are refused, and every
+# test in tests/vm has a valid name.
 #
-#   new-test.sh DIR     DIR is made and kept
+#   new-test.sh DIR     DIR is created and kept
 
 cd "$(dirname "$0")" || exit
 . ../lib/unit.sh
@@ -13,7 +13,7 @@ cp -r "$tests/lib" tests/lib && cp "$tests/new" tests/new || exit
 : >tests/cluster/io-elsewhere.sh
 made() { find tests/vm -name '*.sh' | wc -l; }
 
-# refuses TEXT NAME... - exit code 2, a message that has the text, and no file
+# refuses TEXT NAME...: tests/new must exit with 2, print TEXT and make no file
 refuses() {
 	local text=$1 before
 
@@ -45,7 +45,7 @@ for prefix in $allowed; do
 	fi
 done
 
-# a text is optional, and may have any character
+# The text is optional and may have any character.
 says 0 "" "without a text" tests/new io-plain
 same "$(sed -n 's/^# short: //p' tests/vm/io-plain.sh)" "what is written to an attached disk is read back" "the text"
 odd="a & b \\1 /c \"d\" 'e' \$f"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the resource agents say of themselves, how they judge their parameters, and what
-# they ask of rnbd, which is played here. With the real one: tests/cluster/ocf.sh.
+# Test the metadata of the resource agents, the check of their parameters, and their calls of rnbd,
+# which a program replaces; tests/cluster/ocf.sh uses the real one.
 #
-#   ocf-agents.sh DIR       DIR is made and kept
+#   ocf-agents.sh DIR       DIR is created and kept
 
 cd "$(dirname "$0")" || exit
 . ../lib/unit.sh
@@ -28,8 +28,8 @@ ln -s /bin/true bin/mount
 chmod +x bin/rnbd
 touch calls config
 
-# agent STATUS TEXT AGENT ACTION [PARAMETER=VALUE...] - its exit code, and a piece of what
-# it says
+# agent STATUS TEXT AGENT ACTION [PARAMETER=VALUE...]: the agent must exit with STATUS, and its
+# output must contain TEXT
 agent() {
 	local want=$1 text=$2 agent=$3 action=$4
 
@@ -41,7 +41,7 @@ for name in disk target; do
 	agent 0 "<resource-agent name=\"$name\"" $name meta-data
 	sh "$OCF_ROOT/$name" meta-data >$name.xml
 	if command -v xmllint >/dev/null; then
-		# without the DTD, which nobody has
+		# Without the DTD, which is rarely installed
 		xmllint --noout $name.xml || fail "$name: meta-data are no XML"
 	fi
 	for action in start stop monitor meta-data validate-all; do
@@ -50,7 +50,7 @@ for name in disk target; do
 	agent 0 "usage:" $name usage
 	agent 3 "usage:" $name promote
 	agent 3 "usage:" $name ""
-	# nothing of that kind is here
+	# There is no such resource here, so monitor reports "not running".
 	agent 7 "" $name monitor config=config address=a export=e
 	agent 0 "" $name stop config=config address=a export=e
 done
@@ -71,7 +71,7 @@ done
 agent 5 "secret_file=/no/such: cannot be read" "${disk[@]}" secret_file=/no/such
 
 : >calls
-# what the kernel has not got is not live, and the cluster hears of it
+# A disk that the kernel does not have is not live: start must fail.
 agent 1 "" disk start address=10.9.0.1 export=disk0 queues=4 read_only=true early_release=no loss_timeout=0 \
 	policy=fail 'pool=64M;x'
 same "$(cat calls)" 'attach 10.9.0.1 disk0 --name my:disk_1 --idempotent --wait 30 --queues 4 --pool 64M;x --policy fail --loss-timeout 0 --read-only' "rnbd was called"

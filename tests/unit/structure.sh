@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Tests scripts/structure: a clean tree passes, and each planted violation is reported.
+# Test scripts/structure: a clean tree passes, and each planted violation is reported.
 #
-#   structure.sh DIR      DIR is made and kept
+#   structure.sh DIR      DIR is created and kept
 
 . "$(dirname "$0")/../lib/unit.sh"
 checker=$(realpath "$(dirname "$0")/../../scripts/structure")
 rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit
 
-# put FILE < TEXT - a file of the modules, with its head
+# put FILE <TEXT: write a source file; a C file begins with SPDX line and head comment
 put() {
 	mkdir -p "$(dirname "$1")"
 	if [[ $1 = *.[ch] ]]; then
@@ -17,7 +17,8 @@ put() {
 	cat >>"$1"
 }
 
-# The clean tree has what looks like a use and is none: prototypes, comments, members.
+# make_tree: make a clean tree. It contains texts that look like uses but are none: prototypes,
+# comments, members.
 make_tree() {
 	put drivers/compat/block.h <<-'END'
 		/* RNBD_HAVE_NOTHING and KERNEL_VERSION stand in a comment */
@@ -152,7 +153,7 @@ make_tree() {
 	seq 600 >tests/short.sh
 }
 
-# reported WHAT TEXT - the checker says TEXT of the tree, and the next tree is clean again
+# reported WHAT TEXT: the checker must report TEXT for the tree; then make the tree clean again
 reported() {
 	says 1 "$2" "$1" "$checker" --top tree
 	rm -rf tree
@@ -243,7 +244,7 @@ reported "an exception that nothing needs" "client.floors:4: nothing needs the e
 echo 'allow state -> disk disk.h' >>tree/scripts/lint.d/client.floors
 reported "an exception without a reason" "client.floors:4: not understood, or without a reason"
 
-# An exception allows what it names, and joined files are one.
+# An exception allows only the named use; joined files count as one.
 echo '#include "disk.h"' >>$client/state.c
 echo 'allow state -> disk disk.h: to be tested' >>tree/scripts/lint.d/client.floors
 says 0 '' "an exception" "$checker" --top tree
@@ -256,7 +257,7 @@ printf '%s\n' 'floor main' 'floor disk' 'floor state' 'join queue -> disk: to be
 says 0 '' "a joined file" "$checker" --top tree
 rm -rf tree && cp -r clean tree
 
-# What depends on the kernel
+# Code that depends on the version of the kernel
 
 echo '#include "../core/ring.h"' >>tree/drivers/compat/block.h
 reported "an include upwards from compat" "compat must not use core"

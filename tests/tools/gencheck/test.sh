@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# gencheck on a plain file: test.sh GENCHECK FOLDER
+# Test gencheck on a plain file: test.sh GENCHECK DIRECTORY
 #
-# What is right must be found right, and each kind of fault must be found, as
-# what it is, and nothing else with it.
+# gencheck must accept correct data, and must report each kind of fault by its own name and report
+# nothing else.
 
 GENCHECK=$1
 DIR=$2
 passed=0
 if [ ! -x "$GENCHECK" ] || ! rm -rf "${DIR:?}" || ! mkdir -p "$DIR"; then exit 2; fi
 
-# expect CODE ARGUMENT... - gencheck must exit so; its output is in DIR/out
+# expect CODE ARGUMENT...: gencheck must exit with CODE; its output is in DIR/out
 expect() {
 	local want=$1 got
 
@@ -29,13 +29,13 @@ fail() {
 	exit 1
 }
 
-# said REGEX - that must be in the output
+# said REGEX: the output must match
 said() { grep -qE "$1" "$DIR/out" || fail "not there: $1"; }
 
-# value KEY - of the last line of the output
+# value KEY: print a value of the last line of the output
 value() { sed -n '$s/.*[ ^]'"$1"'=\([^ ]*\).*/\1/p' "$DIR/out"; }
 
-# only KIND BLOCK - just one block is wrong, this one in this way
+# only KIND BLOCK: the only reported fault must be KIND in BLOCK
 only() {
 	[ "$(grep -c '^wrong ' "$DIR/out")" = 1 ] || fail "not one wrong block"
 	said "^wrong block=$2 kind=$1 "
@@ -57,7 +57,7 @@ if ! dd if="$disk" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then
 	direct=(--buffered)
 fi
 
-# --- clean
+# --- no fault
 expect 0 run "${j[@]}" --io 1-8 --ops 2000 --mix 40:56:2:2 "$disk"
 if [ "$(value reads)" -lt 500 ] || [ "$(value writes)" -lt 800 ] || [ "$(value flushes)" -lt 10 ]; then
 	fail "not the mix that was asked for"
@@ -88,7 +88,7 @@ for kind in old torn lost foreign address future corrupt; do
 		only "$kind" "$at"
 		expect 3 verify "${j[@]}" --after-crash "$disk.bad"
 		only "$kind" "$at"
-		# all of it is flushed: an error is no excuse
+		# All writes are flushed, so an earlier I/O error excuses no loss.
 		expect 3 verify "${j[@]}" --after-crash --errors-seen "$disk.bad"
 		only "$kind" "$at"
 	done
@@ -99,7 +99,7 @@ done
 expect 0 verify "${j[@]}" "$disk"
 done_with "every kind of fault, alone and by its name"
 
-# --- what a crash may take, and what not
+# --- writes that a crash may lose, and those that it must not lose
 cp "$disk" "$disk.old"
 expect 0 run "${j[@]}" --ops 1000 --mix 0:1:0 "$disk"
 expect 3 verify "${j[@]}" "$disk.old"
@@ -110,7 +110,7 @@ cp "$journal" "$journal.crash"
 cp "$disk.old" "$disk.crash"
 expect 0 verify --journal "$journal.crash" --after-crash --errors-seen --adopt "$disk.crash"
 expect 0 verify --journal "$journal.crash" "$disk.crash"
-# and what comes back of what was given up is wrong
+# The journal has adopted the loss; a block that then returns is wrong.
 expect 3 verify --journal "$journal.crash" "$disk"
 said " wrong_old="
 expect 0 run --journal "$journal.crash" --ops 1000 "$disk.crash"
@@ -130,14 +130,14 @@ expect 3 verify "${j[@]}" --after-crash --errors-seen "$disk.old"
 done_with "durable writes"
 
 # --- killed at any time
-# look KEY - a value of the journal, of the last run
+# look KEY: print a value of the last run from the journal
 look() {
 	expect 0 show "${j[@]}"
 	value "$1"
 }
 
-# started COUNT WRITES - wait until so many runs have taken the journal up, and the last has
-# written so much
+# started COUNT WRITES: wait until COUNT runs have opened the journal, and the last one has made
+# WRITES writes
 started() {
 	local i
 
@@ -150,7 +150,8 @@ started() {
 
 for round in 1 2 3 4 5 6 7 8; do
 	io=auto least=$((round * 10))
-	# how much was written is in the head, which is written once a second then
+	# With pwrite the head of the journal, which has the number of writes, is written once a
+	# second.
 	[ $((round % 2)) = 0 ] && io=pwrite least=0
 	runs=$(look runs)
 	"$GENCHECK" run "${j[@]}" --journal-io $io --time 600 "${direct[@]}" "$disk" >/dev/null 2>&1 &
@@ -161,7 +162,7 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 done_with "killed in the middle, eight times"
 
-# a journal that is replaced is there at every moment, the former or the new one
+# While a journal is replaced, the old or the new one must exist at every moment.
 expect 0 run "${j[@]}" --new --fill any --ops 50 "$disk"
 for i in {1..60}; do
 	"$GENCHECK" run "${j[@]}" --new --fill any --time 20 "${direct[@]}" "$disk" >"$DIR/out" 2>&1 &
@@ -172,7 +173,7 @@ for i in {1..60}; do
 done
 done_with "killed while it begins, 60 times"
 
-# --- told to end, and two at a time
+# --- SIGTERM during a run, and two concurrent runs
 runs=$(look runs)
 "$GENCHECK" run "${j[@]}" --time 600 "${direct[@]}" "$disk" >"$DIR/run" 2>&1 &
 pid=$!
@@ -202,7 +203,7 @@ said ' wrong=1 .* wrong_old=1$'
 said '^wrong .* expected_writer=2 '
 done_with "three writers share a disk"
 
-# --- one takes over from another; what is late of the former is wrong
+# --- a writer takes over from another; late writes of the former are wrong
 rm -f "$disk"
 truncate -s 1M "$disk"
 expect 0 run --journal "$DIR/a" --new --ops 1500 --writer 1 "$disk"
@@ -216,7 +217,7 @@ said ' wrong_old='
 grep -qE ' wrong_(torn|foreign|address|future|corrupt)=' "$DIR/out" && fail "not only what is old"
 done_with "a writer takes over"
 
-# --- errors: a file that may not grow is a disk that becomes full
+# --- I/O errors: a file with a size limit acts as a disk that becomes full
 rm -f "$disk"
 truncate -s 1M "$disk"
 for how in stop continue retry:1; do
@@ -236,8 +237,8 @@ for how in stop continue retry:1; do
 done
 done_with "errors are counted, and what failed is in doubt"
 
-# A block of a former journal is as good as any before the first write. When a write of
-# this journal is in doubt, its version says nothing about that.
+# Before the first write any data is valid, also a block of a former journal. If the first write of
+# this journal is in doubt, the version of the old block must not count as its result.
 expect 0 run --threads 1 --journal "$DIR/former" --new --first 200 --blocks 1 --fill any --mix 0:1:0:0 --ops 20 "$disk"
 expect 0 run --threads 1 --journal "$DIR/later" --new --first 200 --blocks 1 --fill any --mix 1:0:0:0 --ops 1 "$disk"
 (
