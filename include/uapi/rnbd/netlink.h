@@ -34,7 +34,7 @@
 #define RNBD_OPT_TIMEOUT_MAX		86400
 
 /**
- * enum rnbd_policy - what the disk does with I/O while there is no connection
+ * enum rnbd_policy - handling of I/O without a connection
  * @RNBD_POLICY_QUEUE: I/O waits.
  * @RNBD_POLICY_FAIL: I/O fails.
  */
@@ -44,9 +44,9 @@ enum rnbd_policy {
 };
 
 /**
- * enum rnbd_flag - switches of attach and detach
+ * enum rnbd_flag - flags of attach and detach
  * @RNBD_FLAG_READONLY: Attach read-only.
- * @RNBD_FLAG_FORCE: Detach although the disk is open.
+ * @RNBD_FLAG_FORCE: Detach a disk that is open.
  * @RNBD_FLAG_EARLY_RELEASE: Release the pool space of a read once its RDMA
  *   READ is posted, behind a send fence.
  * @RNBD_FLAG_COPY: Copy the data of requests through bounce buffers.
