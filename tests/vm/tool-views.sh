@@ -177,7 +177,7 @@ metric "$OUT/rnbd.prom" rnbd_disk_info \
 # The output of show contains that of list.
 rnbd list db --json | jq -e --slurpfile show "$OUT/show" '.[0] | del(.attached_ms, .state_ms) as $list |
 	$show[0] | contains($list) and .attached_ms > 0 and .state_ms > 0 and
-	(.wishes | .queues == 1 and .depth == 32 and .pool_bytes == 4194304)' ||
+	(.requested | .queues == 1 and .depth == 32 and .pool_bytes == 4194304)' ||
 	die "show and list differ"
 grep -qx '  pool_bytes: 4194304' "$OUT/show.txt" || die "no size of the pool"
 
