@@ -61,14 +61,14 @@
 #include "submit.h"
 
 RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
-		"seconds until the target is asked about an unanswered request; of disks attached from then on");
+		"seconds until the client asks the target about an unanswered request; applies to disks attached later");
 
 RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
-		"requests in flight on a queue, below which small writes go inside the request; 0: never");
+		"requests in flight on a queue below which a small write carries its data inline; 0: never");
 
 /* The chunks of a large request overlap: one is in the storage while the next is sent. */
 RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
-		"KiB, initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never");
+		"initial max_sectors_kb, in KiB, of disks attached later: the block layer splits larger requests; 0: no such limit");
 
 /* Least depth of a hardware queue; a disk uses fewer queues rather than a lower depth. */
 #define RNBDC_DEPTH_MIN		32u

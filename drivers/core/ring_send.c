@@ -36,7 +36,7 @@
 static bool signal_all;
 module_param(signal_all, bool, 0644);
 MODULE_PARM_DESC(signal_all,
-		 "ask the device to report every frame sent, even if nobody waits for that (default N)");
+		 "have the device report the completion of every frame sent, not only where the driver waits for one (default N)");
 
 /**
  * rnbd_ring_can_open - test whether a frame can be opened now

@@ -63,7 +63,7 @@
 static bool submit_unbound = true;
 module_param(submit_unbound, bool, 0644);
 MODULE_PARM_DESC(submit_unbound,
-		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
+		 "workers that submit requests to the storage run on any CPU, not only on the CPU that received the frame; read when an export is enabled (default Y)");
 
 /* Jiffies between log lines about an export that waits for its attachments */
 #define RNBDT_DISABLE_LOG	(30 * HZ)

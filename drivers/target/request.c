@@ -67,7 +67,7 @@
 static bool reply_batch = true;
 module_param(reply_batch, bool, 0644);
 MODULE_PARM_DESC(reply_batch,
-		 "one reply frame for requests of a frame that end while it is submitted (default Y)");
+		 "requests of a frame that complete while the target submits the frame share a reply frame (default Y)");
 
 /**
  * rnbdt_backend_submit - check a request and pass it to the backend
