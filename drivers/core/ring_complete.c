@@ -118,11 +118,11 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 		 * can be sent.
 		 */
 		if (late && time_before(READ_ONCE(ring->last_heard), limit))
-			dead = "no sign of life from the peer";
+			dead = "no keep-alive from the peer";
 		else if (due && !ring->open && ring->out.credits > 2 && ring->send_free > 2)
 			rnbd_ring_send_credits(ring);
 		else if (late && time_before(ring->last_sent, limit))
-			dead = "the peer gives no credits";
+			dead = "the peer returns no credits";
 	}
 	rnbd_ring_return_old(ring);
 	if (ring->live && time_after_eq(jiffies, ring->period_from + RNBD_RING_PERIOD))

@@ -349,7 +349,7 @@ void rnbd_ring_drain_start(struct rnbd_ring *ring)
 
 	if (!ring->qp)
 		return;
-	rnbd_ring_fail(ring, "connection closed here");
+	rnbd_ring_fail(ring, "connection closed by this end");
 	/*
 	 * Posters test ring->live under the lock. After this section no work request can
 	 * follow those of the drain, and a late rnbd_ring_start() cannot set live.
