@@ -394,7 +394,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	/* The protocol allows smaller requests, but the block layer requires a page. */
 	if (sess->grant.max_io < PAGE_SIZE) {
 		rnbdc_errmsg_set(errmsg,
-				 "the target takes %u bytes at once, less than a page of this machine",
+				 "the target grants %u bytes per request, less than a page of this machine",
 				 sess->grant.max_io);
 		return -EOPNOTSUPP;
 	}
@@ -484,7 +484,7 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
 	char *envp[2] = { event };
 	unsigned int noio;
 
-	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", disk->gd->disk_name,
+	pr_info_ratelimited("%s (%s at %s): capacity is now %llu bytes\n", disk->gd->disk_name,
 			    disk->opt.export, disk->sess->opt.addr,
 			    (u64)get_capacity(disk->gd) << SECTOR_SHIFT);
 	noio = memalloc_noio_save();

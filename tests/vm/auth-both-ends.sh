@@ -47,7 +47,7 @@ note "from the moment that a host has a secret, who is attached without it is ou
 dev=$(attach disk0 --queues 2) || exit 1
 same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
 # The client refuses the session before it requests the export.
-fails "has proven no secret" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
+fails "the session is not authenticated" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 live 0 || die "a session is live that nobody has proven"
 rnbd host list | grep -q "^$HOST *yes " || die "host list does not tell that there is a secret"
