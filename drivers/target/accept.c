@@ -112,7 +112,7 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	/* A peer that has not joined is not authenticated: keep the claim of the session. */
 	if (rnbdt_queue_joined(q))
 		WRITE_ONCE(s->account.no_claim, true);
-	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
+	pr_warn_ratelimited("session %u: host %pUb: protocol error on queue %u: %s\n",
 			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
 }
 
