@@ -293,7 +293,7 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 		return -EINVAL;
 	if (size == be->geo.capacity)
 		return 0;
-	pr_info("export %s: %llu bytes now, %llu before\n",
+	pr_info("export %s: capacity is now %llu bytes, was %llu\n",
 		rnbdt_export_name(export), size, be->geo.capacity);
 	WRITE_ONCE(be->geo.capacity, size);
 	rnbdt_sessions_resize(export);

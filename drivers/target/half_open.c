@@ -157,7 +157,7 @@ static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
 
 static void rnbdt_half_open_evict(const struct rnbdt_half_open *half)
 {
-	static const char reason[] = "no login, and others wait for its place";
+	static const char reason[] = "not logged in, evicted for a newer connection";
 
 	if (half->session)
 		rnbdt_session_close(half->session, reason);

@@ -227,7 +227,7 @@ void rnbdt_rate_put_off(struct rnbdt_host *host)
 	off->count++;
 	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
 		return;
-	pr_warn("host %pUb: its logins or requests to attach are put off since %llu s; does storage hang (rnbd session list)?\n",
+	pr_warn("host %pUb: its logins or requests to attach have been put off for %llu s; does storage hang (rnbd session list)?\n",
 		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
 	off->log_at = now + RNBDT_BUCKET_LOG_NS;
 }

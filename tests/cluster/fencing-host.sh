@@ -275,7 +275,7 @@ target() {
 	target_again
 	barrier target-again
 	barrier connected-again 120
-	dmesg_has "$HOST was let in before and is not fenced any more" || die "it was not fenced"
+	dmesg_has "$HOST was unfenced before and is no longer fenced" || die "it was not fenced"
 	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
 	# Another fence begins a new generation, so the same client must be refused after that.
 	lab pause 2
