@@ -174,7 +174,7 @@ target() {
 	rnbd unfence "$HOST" || die "rnbd unfence"
 	wait_for 10 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "rnbd fence ended well although the fence was lifted"
-	grep -q "it was unfenced meanwhile" "$OUT/lifted" || die "$(cat "$OUT/lifted")"
+	grep -q "the host was unfenced concurrently" "$OUT/lifted" || die "$(cat "$OUT/lifted")"
 	rnbd fence "$HOST" &
 	pid=$!
 	wait_for 10 fenced_is draining

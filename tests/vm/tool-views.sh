@@ -81,9 +81,9 @@ done
 fails 1 'log is not attached' rnbd show log
 fails 1 'rnbd77 is not attached' rnbd stat /dev/rnbd77 1
 fails 1 'No such file' rnbd show /dev/disk/by-id/none
-fails 2 'no block device' rnbd show /dev/null
-fails 1 'is no disk of rnbd' rnbd show /dev/nullb0
-fails 2 'is no disk' rnbd show 'a b'
+fails 2 'not a block device' rnbd show /dev/null
+fails 1 'is not an rnbd disk' rnbd show /dev/nullb0
+fails 2 'is not a disk' rnbd show 'a b'
 # A partition table with one partition of 2048 sectors at sector 2048
 {
 	head -c 446 /dev/zero
