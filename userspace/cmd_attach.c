@@ -117,8 +117,8 @@ static bool not_attached(int ret)
 }
 
 /*
- * Attach unless a matching disk exists. -EEXIST although no disk had the name means that
- * another process is attaching this export: search again until its disk appears.
+ * Attach unless a matching disk exists. -EEXIST although no disk has the name means that another
+ * process is attaching this export: search again until its disk appears.
  */
 static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 {
@@ -131,7 +131,7 @@ static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 		ret = ask_addresses(list, find_attached, attempt, not_attached);
 		if (!not_attached(ret))
 			return ret;
-		taken = !name || attached_name_taken(name);
+		taken = name && attached_name_taken(name);
 		ret = ask_addresses(list, attach_patiently, attempt, unreachable);
 		if (ret != -EEXIST || taken || now_ms() >= end)
 			return ret;

@@ -44,14 +44,18 @@ modprobe rnbd
 same "$(rnbd stat --prometheus | grep '^rnbd_[a-z_]*up' | xargs)" "rnbd_up 1 rnbd_target_up 1" "without a disk"
 same "$(rnbd list --json | jq -c .)" "[]" "no disks"
 
-echo "two at the same time, of which one attaches"
-rnbd attach "$ADDR" disk0 --name both --queues 1 --pool 4M --idempotent >"$OUT/both1" &
-both=$!
-rnbd attach "$ADDR" disk0 --name both --queues 1 --pool 4M --idempotent >"$OUT/both2" || die "both failed"
-wait $both || die "both failed"
-same "$(cat "$OUT/both1")" "$(cat "$OUT/both2")" "the disk of both"
-same "$(rnbd list --json | jq length)" 1 "disks"
-run rnbd detach both
+echo "two at the same time, of which one attaches, with a name and without"
+for named in "--name both" ""; do
+	# shellcheck disable=SC2086 # two words or none
+	at_once=(rnbd attach "$ADDR" disk0 $named --queues 1 --pool 4M --idempotent)
+	"${at_once[@]}" >"$OUT/both1" &
+	both=$!
+	"${at_once[@]}" >"$OUT/both2" || die "one of them failed"
+	wait $both || die "one of them failed"
+	same "$(cat "$OUT/both1")" "$(cat "$OUT/both2")" "the disk of both"
+	same "$(rnbd list --json | jq length)" 1 "disks"
+	run rnbd detach "$(cat "$OUT/both1")"
+done
 
 echo "attached once, however often it is asked for"
 asked=(disk0 --name db --queues 1 --queue-depth 32 --pool 4M --policy fail --idempotent)
