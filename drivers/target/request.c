@@ -191,9 +191,9 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	trace_rnbdt_request(treq);
 	if (unlikely(!rnbdt_sched_enter(treq)))
 		return;
-	if (att->backend->ops->atomic && likely(!in_cgroup))
+	if (att->backend->ops->atomic && likely(!in_cgroup)) {
 		rnbdt_backend_submit(treq);
-	else if (llist_add(&treq->todo, &submit->todo)) {
+	} else if (llist_add(&treq->todo, &submit->todo)) {
 		/* Only the first entry of an empty list must queue the work item. */
 		rnbdt_io_queue(&att->backend->io, &submit->submit_work);
 		q->begun++;
