@@ -99,7 +99,7 @@ static int bad_option(const struct command *cmd, const struct option *options, c
 		return usage_err("%s: the option takes no value; see: rnbd help %s", word,
 				 cmd->name);
 	if (optopt)
-		return usage_err("-%c is not understood; see: rnbd help %s",
+		return usage_err("-%c is not a known option; see: rnbd help %s",
 				 isascii(optopt) ? optopt : '?', cmd->name);
 	for (; options->name; options++) {
 		if (!strncmp(options->name, word + 2, len)) {
@@ -110,9 +110,9 @@ static int bad_option(const struct command *cmd, const struct option *options, c
 	}
 	joined = strlist_join(&names, " or ");
 	if (names.nr)
-		usage_err("%s may be %s; see: rnbd help %s", word, joined, cmd->name);
+		usage_err("%s is ambiguous: %s; see: rnbd help %s", word, joined, cmd->name);
 	else
-		usage_err("%s is not understood; see: rnbd help %s", word, cmd->name);
+		usage_err("%s is not a known option; see: rnbd help %s", word, cmd->name);
 	free(joined);
 	strlist_free(&names);
 	return RNBD_EXIT_USAGE;
@@ -173,7 +173,7 @@ int args_parse(struct args *args, int argc, char **argv)
 		return usage_err("an operand is missing; usage: rnbd %s %s",
 				 cmd->name, cmd->operands);
 	if (cmd->max >= 0 && args->nr_operands > cmd->max)
-		return usage_err("\"%s\" is too much; usage: rnbd %s %s",
+		return usage_err("operand \"%s\" is unexpected; usage: rnbd %s %s",
 				 args->operand[cmd->max], cmd->name,
 				 cmd->operands);
 	return RNBD_EXIT_OK;

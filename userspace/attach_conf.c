@@ -92,7 +92,7 @@ static bool given_between(const struct args *args, size_t first, size_t end,
 static int take_operand(struct attach_conf *conf, size_t i, char *value, const char *where)
 {
 	if (conf->operand[i])
-		return usage_err("%s: %s is there twice", where, operand_keys[i]);
+		return usage_err("%s: %s is given twice", where, operand_keys[i]);
 	conf->operand[i] = value;
 	return RNBD_EXIT_OK;
 }
@@ -107,7 +107,7 @@ static int take_option(struct attach_conf *conf, size_t own, const struct opt *o
 	if (!opt->arg && !on && strcmp(value, "no"))
 		return usage_err("%s: %s is yes or no, not \"%s\"", where, opt->name, value);
 	if (!opt->repeat && given_between(args, own, args->nr_given, opt))
-		return usage_err("%s: %s is there twice", where, opt->name);
+		return usage_err("%s: %s is given twice", where, opt->name);
 	if ((opt->arg || on) && !given_between(args, 0, own, opt))
 		give(args, opt, opt->arg ? value : NULL);
 	return RNBD_EXIT_OK;
@@ -138,7 +138,7 @@ static int take_line(struct attach_conf *conf, size_t own, char *line, const cha
 	}
 	opt = find_option(conf->args.cmd, key);
 	if (!opt)
-		return usage_err("%s: \"%s\" is no key; see rnbd-attach.conf(5) and: rnbd help %s",
+		return usage_err("%s: \"%s\" is not a key; see rnbd-attach.conf(5) and: rnbd help %s",
 				 where, key, conf->args.cmd->name);
 	return take_option(conf, own, opt, value, where);
 }
@@ -232,7 +232,7 @@ static char *read_text(const char *path)
 		if (ferror(f))
 			err("%s: cannot be read", path);
 		else if (size > CONF_SIZE_MAX || memchr(text, '\0', size))
-			err("%s: is no configuration; see rnbd-attach.conf(5)", path);
+			err("%s: not a configuration file; see rnbd-attach.conf(5)", path);
 		else
 			goto out;
 	}

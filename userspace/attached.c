@@ -134,7 +134,7 @@ int attached_find(const struct args *args, const struct attach *attach, struct d
 		} else if (!other) {
 			other = true;
 			snprintf(why_text, sizeof(why_text),
-				 "%s is attached with %s; detach it first, or ask for the same",
+				 "%s is attached with %s; detach it first, or request the same",
 				 disk->disk, differs);
 		}
 	}
@@ -142,7 +142,7 @@ int attached_find(const struct args *args, const struct attach *attach, struct d
 		other = true;
 		ret = -ENODEV;
 		snprintf(why_text, sizeof(why_text),
-			 "%s is attached, but has lost its target for good; run: rnbd detach %s",
+			 "%s is attached, but has failed; run: rnbd detach %s",
 			 disk->disk, disk->disk);
 	}
 	if (ret && other) {

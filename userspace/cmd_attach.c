@@ -60,7 +60,7 @@ static int print_attached(const struct args *args, const struct disk *disk)
 	int ret = RNBD_EXIT_OK;
 
 	if (!wait_for_node(path)) {
-		err("attached, but %s does not appear; is devtmpfs or udev there?", path);
+		err("attached, but %s does not appear; check devtmpfs and udev", path);
 		ret = RNBD_EXIT_FAIL;
 	} else if (args_has(args, "json")) {
 		json_print(disk_json(disk));
@@ -117,8 +117,8 @@ static bool not_attached(int ret)
 }
 
 /*
- * Attach unless a matching disk exists. -EEXIST although no disk had the name means that
- * another process is attaching this export: search again until its disk appears.
+ * Attach unless a matching disk exists. -EEXIST although no disk has the name means that another
+ * process is attaching this export: search again until its disk appears.
  */
 static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 {
@@ -131,7 +131,7 @@ static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 		ret = ask_addresses(list, find_attached, attempt, not_attached);
 		if (!not_attached(ret))
 			return ret;
-		taken = !name || attached_name_taken(name);
+		taken = name && attached_name_taken(name);
 		ret = ask_addresses(list, attach_patiently, attempt, unreachable);
 		if (ret != -EEXIST || taken || now_ms() >= end)
 			return ret;
@@ -171,7 +171,7 @@ static int attach_within(struct attempt *attempt, const char *host, uint32_t sec
 
 	while ((ret = attach_somewhere(attempt, host)) && may_come(ret) && now_ms() < end) {
 		if (!told)
-			note("%s; asks again for %u s", attempt->why, seconds);
+			note("%s; retrying for %u s", attempt->why, seconds);
 		told = true;
 		take_nap(RETRY_NAP_MS);
 	}
@@ -201,7 +201,7 @@ static int attach_disk(const struct args *args, uint32_t wait)
 	if (ret)
 		return ret;
 	if (!export_name_valid(attach->export))
-		return usage_err("\"%s\" is no name of an export: 1 to 63 of A-Z a-z 0-9 . _ : -",
+		return usage_err("\"%s\" is not an export name: 1 to 63 of A-Z a-z 0-9 . _ : -",
 				 attach->export);
 	if (host_id && parse_uuid(host_id, attach->host_id))
 		return usage_err("--host-id %s: not a UUID", host_id);
@@ -242,7 +242,7 @@ int cmd_attach(const struct args *args)
 	if (!path)
 		return attach_disk(args, 0);
 	if (args->nr_operands)
-		return usage_err("\"%s\" and --config: the file has the target; usage: rnbd %s %s",
+		return usage_err("operand \"%s\" and --config exclude each other; usage: rnbd %s %s",
 				 args->operand[0], args->cmd->name, args->cmd->operands);
 
 	ret = attach_conf_load(&conf, args, path);

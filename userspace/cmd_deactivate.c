@@ -49,7 +49,7 @@ int cmd_deactivate(const struct args *args)
 	if (ret == -EACCES || ret == -EPERM)
 		err("not permitted; run it as root");
 	else if (ret == -ENOENT || ret == -ENODEV)
-		err("it was detached meanwhile");
+		err("the disk was detached concurrently");
 	else
 		err("%s", strerror(-ret));
 	return RNBD_EXIT_FAIL;

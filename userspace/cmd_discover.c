@@ -131,7 +131,7 @@ static void print_exports(const struct args *args, const struct question *questi
 	if (question->exports.nr)
 		return;
 	format_uuid(question->host_id, host);
-	note("host %s may attach nothing there; on the target run: rnbd export allow NAME %s",
+	note("host %s is allowed no export there; on the target run: rnbd export allow NAME %s",
 	     host, host);
 }
 

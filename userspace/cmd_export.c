@@ -119,7 +119,7 @@ static int check_uuid_unused(const char *export_dir)
 
 		if (strcmp(names.item[i], self) && !strcmp(other, uuid) &&
 		    configfs_read_u64(dir, "enable")) {
-			err("UUID %s: export %s has it; change it, or: rnbd export disable %s",
+			err("UUID %s: in use by export %s; change it or run: rnbd export disable %s",
 			    uuid, names.item[i], names.item[i]);
 			ret = -EEXIST;
 		}
@@ -180,7 +180,7 @@ static int check_add(const struct args *args, const char *name)
 	struct stat st;
 
 	if (!export_name_valid(name))
-		return usage_err("\"%s\" is no name of an export: 1 to 63 of A-Z a-z 0-9 . _ : -",
+		return usage_err("\"%s\" is not an export name: 1 to 63 of A-Z a-z 0-9 . _ : -",
 				 name);
 	if (!path)
 		return usage_err("--path is missing; usage: rnbd export add NAME --path PATH");
@@ -217,13 +217,13 @@ static int check_add(const struct args *args, const char *name)
 }
 
 static void add_difference(struct strlist *list, const char *dir, const char *attr,
-			   const char *wish)
+			   const char *requested)
 {
 	char *have = configfs_read(dir, attr);
 	char *text;
 
-	if (strcmp(have, wish)) {
-		text = xasprintf("%s is \"%s\", not \"%s\"", attr, have, wish);
+	if (strcmp(have, requested)) {
+		text = xasprintf("%s is \"%s\", not \"%s\"", attr, have, requested);
 		strlist_add(list, text);
 		free(text);
 	}
@@ -349,7 +349,7 @@ static int check_existing(const struct args *args, const char *name, const char 
 	}
 	ret = find_unfulfilled(args, name, dir, &list);
 	for (i = 0; !ret && i < list.nr; i++)
-		err("it exists, but %s; to make it anew: rnbd export remove %s",
+		err("it exists, but %s; to create it again, first run: rnbd export remove %s",
 		    list.item[i], name);
 	if (!ret && list.nr)
 		ret = RNBD_EXIT_FAIL;
@@ -388,7 +388,7 @@ int cmd_export_add(const struct args *args)
 	if (ret)
 		target_unmake();
 	else if (!args_has(args, "host") && !args_has(args, "read-only-host"))
-		note("nobody may attach %s yet; allow a host with: rnbd export allow %s UUID",
+		note("export %s allows no host yet; run: rnbd export allow %s UUID",
 		     name, name);
 	target_keep();
 	free(dir);
@@ -428,7 +428,7 @@ static int prune_hosts(const struct strlist *hosts)
 		bool in_use = link_map_has(&used, hosts->item[i]);
 
 		if (!in_use && configfs_read_u64(dir, "fenced"))
-			note("host %s stays, it is fenced; see: rnbd unfence, rnbd host remove",
+			note("host %s is kept, it is fenced; see: rnbd unfence, rnbd host remove",
 			     hosts->item[i]);
 		else if (!in_use)
 			ret = target_remove_host(dir);

@@ -53,7 +53,7 @@ static int read_number(const char *dir, const char *attr, uint32_t *number)
 	int ret = text ? parse_u32(text, 0, UINT32_MAX, number) : -EIO;
 
 	if (text && ret)
-		err("%s is not understood: \"%s\"", attr, text);
+		err("cannot parse %s: \"%s\"", attr, text);
 	free(text);
 	return ret;
 }
@@ -64,7 +64,7 @@ static int read_state(const char *dir, struct fence *fence)
 	int ret = text ? fence_parse(text, fence) : -EIO;
 
 	if (ret == -EINVAL)
-		err("fence_state is not understood: \"%s\"", text);
+		err("cannot parse fence_state: \"%s\"", text);
 	free(text);
 	return ret;
 }
@@ -75,8 +75,8 @@ static int keep(const char *dir, const struct fence *fence, int lock)
 	int ret = lock < 0 ? lock : fence_store_keep(dir, fence);
 
 	if (ret)
-		err("not kept in " FENCE_STORE_DIR
-		    ", so the next start of the target forgets it: %s",
+		err("cannot record the fence in " FENCE_STORE_DIR
+		    ", so it is lost when the target restarts: %s",
 		    strerror(-ret));
 	return ret;
 }
@@ -125,7 +125,7 @@ static int fence_wait(const char *dir, const struct fence *begun, uint32_t secon
 			return 0;
 		/* A host that was removed and created again can have an older generation. */
 		if (!now.fenced || now.generation < begun->generation) {
-			err("it was unfenced meanwhile");
+			err("the host was unfenced concurrently");
 			return -ECANCELED;
 		}
 		if (seconds && now_ms() - begin >= seconds * 1000ull) {

@@ -64,7 +64,7 @@ static int unlink_host(const char *export_dir, const char *text)
 	int ret;
 
 	if (!link) {
-		err("host %s is not allowed anyway", text);
+		err("host %s is not allowed", text);
 		return -ENOENT;
 	}
 	ret = configfs_unlink(link);
@@ -228,7 +228,7 @@ int cmd_host_remove(const struct args *args)
 		err("it is fenced; first run: rnbd unfence %s", args->operand[0]);
 	} else if (exports.nr) {
 		joined = strlist_join(&exports, " ");
-		err("it may attach exports (%s); first run for each: rnbd host deny EXPORT %s",
+		err("it is allowed exports (%s); first run for each: rnbd host deny EXPORT %s",
 		    joined, args->operand[0]);
 		free(joined);
 	} else {

@@ -116,7 +116,7 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 	struct disk disk;
 
 	if (rnbd_parse_disk(hdr, &disk)) {
-		note("an event of the family " RNBD_GENL_NAME " was not understood");
+		note("cannot parse an event of the family " RNBD_GENL_NAME);
 		return;
 	}
 	if (json) {
@@ -140,7 +140,7 @@ static void print_host(struct nlmsghdr *hdr, const char *stamp)
 	char uuid[UUID_TEXT_SIZE];
 
 	if (rnbd_parse_host_event(hdr, &event)) {
-		note("an event of the family " RNBDT_GENL_NAME " was not understood");
+		note("cannot parse an event of the family " RNBDT_GENL_NAME);
 		return;
 	}
 	format_uuid(event.host_id, uuid);
@@ -155,7 +155,7 @@ static void print_host(struct nlmsghdr *hdr, const char *stamp)
 		json_print_line(obj);
 		return;
 	}
-	print_event("", "%s host %s cgroup %s: that of %s applies", stamp, uuid, event.cgroup,
+	print_event("", "%s host %s cgroup %s: limits of %s apply", stamp, uuid, event.cgroup,
 		    *event.effective_cgroup ? event.effective_cgroup : "an ancestor");
 }
 
@@ -169,7 +169,7 @@ static void print_session(struct nlmsghdr *hdr, const char *stamp)
 		return;
 	}
 	if (rnbd_parse_session(hdr, &session)) {
-		note("an event of the family " RNBDT_GENL_NAME " was not understood");
+		note("cannot parse an event of the family " RNBDT_GENL_NAME);
 		return;
 	}
 	if (json) {

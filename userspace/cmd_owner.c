@@ -46,7 +46,7 @@ static int move_owner(const struct args *args, const char *dir, const char *host
 	int ret;
 
 	if (!configfs_read_u64(dir, "exclusive")) {
-		err("the export is not exclusive; make it again: rnbd export add %s --exclusive",
+		err("the export is not exclusive; create it again: rnbd export add %s --exclusive",
 		    name);
 		return RNBD_EXIT_FAIL;
 	}
@@ -54,7 +54,7 @@ static int move_owner(const struct args *args, const char *dir, const char *host
 	if (!ret)
 		ret = owner_store_keep(dir);
 	if (ret == -ESTALE)
-		err("not kept: %s has a newer owner of it; remove the export and add it again",
+		err("owner not recorded: %s has a newer one; remove the export and add it again",
 		    OWNER_STORE_DIR);
 	if (!ret && !args_has(args, "no-wait"))
 		ret = target_wait_closed(dir, seconds);

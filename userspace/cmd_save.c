@@ -112,18 +112,18 @@ static int write_file(const char *file, const char *text)
 
 	there = !lstat(path, &st);
 	if (there && S_ISLNK(st.st_mode)) {
-		err("it is a link that leads to no file; make that file, or remove the link");
+		err("it is a dangling symbolic link; create its target, or remove the link");
 		free(real);
 		return -ENOENT;
 	}
 	if (there && !S_ISREG(st.st_mode)) {
-		err("it is no regular file; - is standard output");
+		err("it is not a regular file; use - for standard output");
 		free(real);
 		return -EINVAL;
 	}
 	ret = file_replace(path, text, there ? &st : NULL);
 	if (ret) {
-		err("cannot write it: %s; what was there before is as it was", strerror(-ret));
+		err("cannot write it: %s; the previous file is unchanged", strerror(-ret));
 	} else {
 		ret = file_sync_dir(path);
 		if (ret)
@@ -145,7 +145,7 @@ static int check_text(const char *text)
 	}
 	ret = target_config_parse(text, strlen(text), &config);
 	if (ret)
-		err("nothing is saved, restore would refuse it; was something changed meanwhile?");
+		err("nothing is saved: restore would reject it; was it changed concurrently?");
 	target_config_free(&config);
 	return ret;
 }
@@ -178,7 +178,7 @@ static void keep_enabled(const char *file, struct target_config *config)
 	    !S_ISREG(st.st_mode))
 		return;
 	if (load(file, &old)) {
-		note("what is there is no configuration, see above; nothing of it is kept");
+		note("the existing file is not a configuration, see above; none of it is kept");
 		target_config_free(&old);
 		return;
 	}
@@ -188,7 +188,7 @@ static void keep_enabled(const char *file, struct target_config *config)
 
 		if (!path || !target_config_was_enabled(&old, config, export))
 			continue;
-		note("export %s is disabled because %s is not there; the file keeps it enabled",
+		note("export %s is disabled because %s is missing; the file keeps it enabled",
 		     export->name, path);
 		free(export->value[enable]);
 		export->value[enable] = xstrdup("1");
@@ -213,7 +213,7 @@ static int check_secrets(const struct target_config *config)
 			if (schema->attr[i].type != TARGET_CONFIG_SECRET || !host->value[i] ||
 			    !secret_read(host->value[i], secret))
 				continue;
-			err("nothing is saved: the secret of %s is not kept; run: rnbd host secret",
+			err("nothing is saved: no copy of the secret of %s; run: rnbd host secret",
 			    host->name);
 			ret = -ENOENT;
 		}
@@ -241,7 +241,7 @@ int cmd_save(const struct args *args)
 		ret = check_text(text);
 	}
 	if (!ret && !args->nr_operands && mkdir(TARGET_CONFIG_DIR, 0755) && errno != EEXIST) {
-		err("cannot make %s: %s", TARGET_CONFIG_DIR, strerror(errno));
+		err("cannot create %s: %s", TARGET_CONFIG_DIR, strerror(errno));
 		ret = -errno;
 	}
 	if (!ret && !strcmp(file, "-"))
@@ -343,12 +343,12 @@ static void use_kept_secrets(struct target_config *config)
 		}
 		if (host->value[secret]) {
 			if (strcmp(host->value[secret], path))
-				note("host %s: has its secret from %s, and not from %s",
+				note("host %s: secret read from %s, and not from %s",
 				     host->name, host->value[secret], path);
 			free(path);
 			continue;
 		}
-		note("host %s: has its secret from %s, not named in the file; run: rnbd save",
+		note("host %s: secret read from %s, not named in the file; run: rnbd save",
 		     host->name, path);
 		host->value[secret] = path;
 	}
@@ -480,7 +480,7 @@ static int apply(const struct target_config *config, bool clear, uint32_t wait)
 	if (!ret && clear)
 		ret = check_no_sessions("run: rnbd clear --force");
 	if (!ret && clear && misfits(config, wait)) {
-		err("nothing is cleared, not all of it could be restored; see above");
+		err("nothing is cleared: the file could not be restored completely; see above");
 		ret = -EINVAL;
 	}
 	if (ret)
@@ -501,9 +501,9 @@ int cmd_restore(const struct args *args)
 
 	context_set("restore %s", file);
 	if (check && compare)
-		return usage_err("--check looks at the file only; give it or --compare");
+		return usage_err("--check and --compare exclude each other");
 	if ((check || compare) && (args_has(args, "clear") || args_has(args, "wait")))
-		return usage_err("--%s changes nothing, so it does not go with --%s",
+		return usage_err("--%s changes nothing and cannot be combined with --%s",
 				 check ? "check" : "compare",
 				 args_has(args, "clear") ? "clear" : "wait");
 	ret = args_number(args, "wait", 0, SECONDS_MAX, &wait);

@@ -37,14 +37,14 @@ int cmd_secret_generate(const struct args *args)
 
 	context_set("secret generate %s", file);
 	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret)) {
-		err("there are no random numbers: %s", strerror(errno));
+		err("cannot get random numbers: %s", strerror(errno));
 		return RNBD_EXIT_FAIL;
 	}
 	if (strcmp(file, "-")) {
 		fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0) {
-			err("cannot make it: %s%s", strerror(errno), errno != EEXIST ? "" :
-			    "; a secret is not replaced, choose another name or remove that one");
+			err("cannot create it: %s%s", strerror(errno), errno != EEXIST ? "" :
+			    "; a secret is not replaced, choose another name or remove the file");
 			return RNBD_EXIT_FAIL;
 		}
 	}
@@ -96,7 +96,8 @@ static int host_give(const char *dir, const struct secret_copy *copy, const uint
 	ret = host_set(dir, secret);
 	undone = ret ? secret_copy_undo(copy) : secret_copy_settle(copy);
 	if (ret && undone)
-		err("%s has it nevertheless, run it again: %s", copy->path, strerror(-undone));
+		err("%s has the new secret, run the command again: %s", copy->path,
+		    strerror(-undone));
 	return ret;
 }
 
@@ -147,20 +148,20 @@ static int host_rotate(const char *dir, const struct secret_copy *copy, const ui
 	if (ret)
 		return ret;
 	if (!configfs_read_u64(dir, "has_secret")) {
-		err("it has no secret that could count as well; run it without --rotate");
+		err("the host has no secret to rotate; run it without --rotate");
 		return -ENOKEY;
 	}
 	has_old = configfs_read_u64(dir, "has_old_secret");
 	if (has_old && secret_copy_is(copy, secret))
 		return host_give(dir, copy, secret);
 	if (has_old && !secret_copy_is_old(copy)) {
-		err("an older secret still counts; first run: rnbd host secret %s --withdraw",
+		err("the old secret is still valid; first run: rnbd host secret %s --withdraw",
 		    strrchr(dir, '/') + 1);
 		return -EBUSY;
 	}
 	if (access(copy->path, F_OK)) {
 		ret = -errno;
-		err("its present secret is not kept in %s: %s; run it without --rotate",
+		err("no copy of its current secret in %s: %s; run it without --rotate",
 		    copy->path, strerror(-ret));
 		return ret;
 	}

@@ -56,7 +56,7 @@ static void check_cgroup(const char *dir)
 	char *applies = configfs_read(dir, "effective_cgroup");
 
 	if (strcmp(cgroup, applies))
-		note("cgroup %s is missing or has no io controller: that of %s applies",
+		note("cgroup %s is missing or has no io controller: limits of %s apply",
 		     cgroup, *applies ? applies : "an ancestor");
 	free(applies);
 	free(cgroup);

@@ -105,7 +105,7 @@ static void line_grant(const char *key, uint64_t granted, uint64_t requested)
 	if (granted == requested)
 		line(key, "%" PRIu64, granted);
 	else
-		line(key, "%" PRIu64 " (wished: %" PRIu64 ")", granted, requested);
+		line(key, "%" PRIu64 " (requested: %" PRIu64 ")", granted, requested);
 }
 
 /* "3 d 01:02:03" */

@@ -314,7 +314,7 @@ static int write_file(const char *path, const struct metrics *metrics)
 	if (fd >= 0)
 		out = fdopen(fd, "w");
 	if (!out) {
-		err("%s: cannot write beside it: %s", path, strerror(errno));
+		err("%s: cannot create a temporary file beside it: %s", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		goto remove;
@@ -408,9 +408,9 @@ int cmd_stat(const struct args *args)
 	if (job.words.word && resolve_check(job.words.word))
 		return usage_err("%s", resolve_error());
 	if (prometheus && (job.json || job.words.seconds))
-		return usage_err("--prometheus goes with neither --json nor INTERVAL");
+		return usage_err("--prometheus cannot be combined with --json or INTERVAL");
 	if (path && !prometheus)
-		return usage_err("--output goes with --prometheus only");
+		return usage_err("--output needs --prometheus");
 
 	ret = rnbd_open();
 	if (ret == -ENOENT && prometheus && !job.words.word) {

@@ -146,7 +146,7 @@ int configfs_write_secret(const char *path, const char *attr, const char *value)
 	int ret = write_attr(path, attr, value);
 
 	if (ret)
-		err("%s/%s: cannot set it: %s (the kernel log says more)",
+		err("%s/%s: cannot set it: %s (see the kernel log)",
 		    configfs_tail(path), attr, strerror(-ret));
 	return ret;
 }
@@ -156,7 +156,7 @@ int configfs_write(const char *path, const char *attr, const char *value)
 	int ret = write_attr(path, attr, value);
 
 	if (ret)
-		err("%s/%s: cannot set %s: %s (the kernel log says more)",
+		err("%s/%s: cannot set %s: %s (see the kernel log)",
 		    configfs_tail(path), attr, value, strerror(-ret));
 	return ret;
 }
@@ -171,7 +171,7 @@ int configfs_mkdir(const char *path)
 		take_nap(BUSY_NAP_MS);
 	if (!ret || ret == -EEXIST)
 		return ret;
-	err("cannot make %s: %s (the kernel log says more)", configfs_tail(path),
+	err("cannot create %s: %s (see the kernel log)", configfs_tail(path),
 	    strerror(-ret));
 	return -EIO;
 }

@@ -107,7 +107,7 @@ struct json_object *disk_json(const struct disk *disk)
 	json_add_string(obj, "session_state", disk->session_state);
 	json_add_uuid(obj, "session_id", disk->session_id);
 	json_add_uuid(obj, "export_id", disk->export_id);
-	json_object_object_add(obj, "wishes", requested_json(&disk->requested));
+	json_object_object_add(obj, "requested", requested_json(&disk->requested));
 	return obj;
 }
 

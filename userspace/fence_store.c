@@ -89,14 +89,14 @@ int fence_store_keep_last(const char *host_dir)
 	struct fence fence;
 
 	if (text && fence_parse(text, &fence)) {
-		err("fence_state is not understood: \"%s\"", text);
+		err("cannot parse fence_state: \"%s\"", text);
 		ret = -EINVAL;
 	}
 	free(text);
 	if (!ret && fence.generation > 1) {
 		ret = lock < 0 ? lock : fence_store_keep(host_dir, &fence);
 		if (ret)
-			err("%s: that it was fenced cannot be kept in " FENCE_STORE_DIR ": %s",
+			err("%s: cannot record the fence in " FENCE_STORE_DIR ": %s",
 			    strrchr(host_dir, '/') + 1, strerror(-ret));
 	}
 	if (lock >= 0)
@@ -127,7 +127,7 @@ int fence_store_put_back(const char *host_dir)
 		    strerror(errno));
 	} else if (fence_parse(line, &fence)) {
 		ret = -EINVAL;
-		err("%s: is damaged; remove it if the host was certainly started anew",
+		err("%s: is damaged; remove it if the host has certainly restarted",
 		    path);
 	} else {
 		line[strcspn(line, "\n")] = '\0';

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_replace.h"
 #include "hostid.h"
 #include "util.h"
 
@@ -82,12 +83,17 @@ static int hostid_make(void)
 		ret = -errno;
 		goto out;
 	}
+	/* A process that had this number may have left its file behind. */
+	unlink(path);
 	ret = hostid_write(path, text);
 	if (ret)
 		goto out;
 	if (link(path, HOSTID_FILE) && errno != EEXIST)
 		ret = -errno;
 	unlink(path);
+	/* Targets may know this UUID soon: it must survive a power failure. */
+	if (!ret)
+		ret = file_sync_dir(HOSTID_FILE);
 out:
 	if (ret)
 		err("cannot write %s: %s%s", HOSTID_FILE, strerror(-ret),

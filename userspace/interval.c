@@ -72,13 +72,13 @@ int interval_words(const struct args *args, struct interval_words *words)
 		left--;
 	}
 	if (left > 2)
-		return usage_err("\"%s\" is too much; usage: rnbd %s --all [INTERVAL [COUNT]]",
+		return usage_err("operand \"%s\" is unexpected; usage: rnbd %s --all [INTERVAL [COUNT]]",
 				 operand[2], args->cmd->name);
 	if (left > 0 && parse_u32(operand[0], 1, INTERVAL_MAX, &words->seconds))
 		return usage_err("INTERVAL %s: wanted seconds from 1 to %u", operand[0],
 				 INTERVAL_MAX);
 	if (left > 1 && parse_u32(operand[1], 1, UINT32_MAX, &words->count))
-		return usage_err("COUNT %s: wanted a number from 1 on", operand[1]);
+		return usage_err("COUNT %s: wanted a number of at least 1", operand[1]);
 	return 0;
 }
 

@@ -224,7 +224,7 @@ static int on_message(struct nl_msg *msg, void *arg)
 	if (reply->list && reply->take(nlmsg_hdr(msg), reply->list))
 		reply->error =
 			netlink_set_error(-EPROTO,
-					  "answer not understood; is the module of this version?");
+					  "cannot parse the reply; is the module of this version?");
 	return NL_OK;
 }
 
@@ -334,7 +334,7 @@ static int open_family(const char *name)
 		goto free;
 	}
 	if (family < 0) {
-		ret = netlink_set_error(-EIO, "cannot ask the kernel for the %s module: %s",
+		ret = netlink_set_error(-EIO, "cannot query the kernel for the %s module: %s",
 					name, nl_geterror(family));
 		goto free;
 	}

@@ -192,7 +192,7 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 
 	ret = netlink_talk(msg, full, take_disk, &disks);
 	if (!ret && disks.nr != 1)
-		ret = netlink_set_error(-EPROTO, "the answer names no disk; see: rnbd list");
+		ret = netlink_set_error(-EPROTO, "the reply names no disk; see: rnbd list");
 	if (!ret)
 		*disk = disks.disk[0];
 	free(disks.disk);

@@ -38,7 +38,7 @@ static char *path_of(const char *export_dir)
 	char *path = NULL;
 
 	if (uuid_text && parse_uuid(uuid_text, uuid)) {
-		err("uuid is not understood: \"%s\"", uuid_text);
+		err("cannot parse uuid: \"%s\"", uuid_text);
 	} else if (uuid_text) {
 		format_uuid(uuid, text);
 		path = xasprintf(OWNER_STORE_DIR "/%s", text);
@@ -72,7 +72,7 @@ static int keep_line(const char *export_dir, const char *path)
 	if (!text)
 		return -EIO;
 	if (owner_parse(text, &owner)) {
-		err("owner_state is not understood: \"%s\"", text);
+		err("cannot parse owner_state: \"%s\"", text);
 		ret = -EINVAL;
 	} else if (kept_generation(path) > owner.generation) {
 		ret = -ESTALE;
@@ -81,7 +81,7 @@ static int keep_line(const char *export_dir, const char *path)
 		strcat(line, "\n");
 		ret = file_replace(path, line, NULL) ?: file_sync_dir(path);
 		if (ret)
-			err("%s: the owner of the export cannot be kept: %s", path, strerror(-ret));
+			err("%s: cannot record the owner of the export: %s", path, strerror(-ret));
 	}
 	free(text);
 	return ret;
@@ -122,7 +122,7 @@ int owner_store_keep(const char *export_dir)
 		close(lock);
 	} else {
 		ret = lock;
-		err(OWNER_STORE_DIR ": cannot be used: %s; the owner of the export is not kept",
+		err(OWNER_STORE_DIR ": cannot be used: %s; the owner of the export is not recorded",
 		    strerror(-ret));
 	}
 	free(path);

@@ -59,7 +59,7 @@ static void print_infos(FILE *out, const struct samples *samples)
 	char uuid[UUID_TEXT_SIZE];
 	size_t i;
 
-	print_head(out, "rnbd_disk_info", "gauge", "What a disk is; always 1.");
+	print_head(out, "rnbd_disk_info", "gauge", "Properties of the disk, as labels; always 1.");
 	for (i = 0; i < samples->nr; i++) {
 		const struct disk *disk = &samples->sample[i].disk;
 
@@ -81,7 +81,7 @@ static void print_states(FILE *out, const struct samples *samples)
 	};
 	size_t i, j;
 
-	print_head(out, "rnbd_disk_state", "gauge", "1 for the state that the disk is in.");
+	print_head(out, "rnbd_disk_state", "gauge", "1 for the current state of the disk.");
 	for (i = 0; i < samples->nr; i++) {
 		const struct disk *disk = &samples->sample[i].disk;
 
@@ -109,7 +109,7 @@ static const struct {
 	bool ms;
 } properties[] = {
 	{ "rnbd_disk_size_bytes", "Size of the disk." },
-	{ "rnbd_disk_read_only", "1 if nobody can write through this disk." },
+	{ "rnbd_disk_read_only", "1 if the disk is read-only." },
 	{ "rnbd_queues", "Queues granted." },
 	{ "rnbd_pool_size_bytes", "Size of the delegated pool." },
 	{ "rnbd_disk_attached_seconds", "Time since the disk was attached.", true },

@@ -73,7 +73,7 @@ int resolve_check(const char *word)
 	if (is_path(word) || export_name_valid(word))
 		return 0;
 	return set_error(-EINVAL,
-			 "\"%s\" is no disk: wanted /dev/rnbdN, rnbdN, N, a name or an export's UUID",
+			 "\"%s\" is not a disk: wanted /dev/rnbdN, rnbdN, N, a name or an export's UUID",
 			 word);
 }
 
@@ -184,7 +184,7 @@ int resolve_disk(const char *word, const struct disks *disks, const struct disk 
 		return set_error(-ENODEV, "%s: %s; see: rnbd list", word, strerror(errno));
 	}
 	if (!S_ISBLK(st.st_mode))
-		return set_error(-EINVAL, "%s is no block device; see: rnbd list", word);
+		return set_error(-EINVAL, "%s is not a block device; see: rnbd list", word);
 	ret = name_of_node(word, st.st_rdev, name, sizeof(name));
 	if (ret)
 		return ret;
@@ -194,5 +194,5 @@ int resolve_disk(const char *word, const struct disks *disks, const struct disk 
 		*disk = &disks->disk[i];
 		return 0;
 	}
-	return set_error(-ENODEV, "%s is no disk of rnbd; see: rnbd list", word);
+	return set_error(-ENODEV, "%s is not an rnbd disk; see: rnbd list", word);
 }

@@ -36,16 +36,16 @@
 static int check_rights(const char *file, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode)) {
-		err("%s: is no regular file", file);
+		err("%s: is not a regular file", file);
 		return -EINVAL;
 	}
 	if (st->st_mode & 077) {
-		err("%s: others may use it (mode %03o); make a new secret, or run: chmod 600 %s",
+		err("%s: accessible to others (mode %03o); make a new secret, or run: chmod 600 %s",
 		    file, st->st_mode & 0777, file);
 		return -EPERM;
 	}
 	if (st->st_uid && st->st_uid != geteuid()) {
-		err("%s: belongs to user %u, who could change it; run: chown root %s", file,
+		err("%s: owned by user %u, who can change it; run: chown root %s", file,
 		    st->st_uid, file);
 		return -EPERM;
 	}
@@ -160,7 +160,7 @@ int secret_store_lock(bool make)
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return fd;
 	if (errno == EWOULDBLOCK)
-		note("waits for a secret that is being changed");
+		note("waiting for another command that changes a secret");
 	if (!flock(fd, LOCK_EX))
 		return fd;
 	ret = -errno;
@@ -241,7 +241,7 @@ int secret_copy_store(const struct secret_copy *copy, const uint8_t *secret)
 		secret_copy_undo(copy);
 	}
 	if (ret)
-		err("nothing is changed: it cannot be kept in %s, where rnbd restore looks: %s",
+		err("nothing is changed: cannot store the secret in %s for rnbd restore: %s",
 		    copy->path, strerror(-ret));
 	return ret;
 }
@@ -259,7 +259,7 @@ int secret_copy_store_old(const struct secret_copy *copy)
 
 	if (!ret && (link(copy->path, copy->old) || fsync(copy->store))) {
 		ret = -errno;
-		err("nothing is changed: the present secret cannot be kept in %s: %s", copy->old,
+		err("nothing is changed: cannot store the current secret in %s: %s", copy->old,
 		    strerror(-ret));
 	}
 	return ret;
@@ -271,7 +271,7 @@ int secret_copy_forget_old(const struct secret_copy *copy)
 
 	if (!ret && copy->store >= 0 && fsync(copy->store)) {
 		ret = -errno;
-		err("%s: its removal may not last: %s", copy->old, strerror(-ret));
+		err("%s: removed, but may reappear after a crash: %s", copy->old, strerror(-ret));
 	}
 	return ret;
 }

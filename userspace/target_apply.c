@@ -90,7 +90,7 @@ static int forget_none(enum target_config_kind kind, struct target_config_object
 		none = !owner.generation || strcmp(object->value[TARGET_EXPORT_EXCLUSIVE], "1");
 	}
 	if (ret) {
-		err("%s is not understood: \"%s\"", target_config_schema[kind].attr[attr].name,
+		err("cannot parse %s: \"%s\"", target_config_schema[kind].attr[attr].name,
 		    *state);
 	} else if (none) {
 		free(*state);
@@ -182,7 +182,7 @@ static int report(enum target_config_kind kind, const char *name, struct strlist
 	int i;
 
 	for (i = 0; i < nr; i++)
-		err("%s %s differs: %s; left as it is, --clear would replace it",
+		err("%s %s differs: %s; not changed, use --clear to replace it",
 		    target_config_schema[kind].word, name, texts->item[i]);
 	strlist_free(texts);
 	return nr;
@@ -226,9 +226,9 @@ static int set_secret(const char *dir, const struct target_config_object *want,
 	int ret = secret_set_from(dir, file);
 
 	if (ret && have && !lacks_secret(want, have))
-		err("host %s keeps the secret that it has; run: rnbd host secret", want->name);
+		err("host %s keeps its current secret; run: rnbd host secret", want->name);
 	else if (ret)
-		err("host %s is allowed nothing without its secret; run: rnbd host secret",
+		err("host %s is allowed no export without its secret; run: rnbd host secret",
 		    want->name);
 	return ret;
 }
@@ -257,7 +257,7 @@ static int make_object(enum target_config_kind kind, const char *dir,
 
 	target_keep();
 	if (ret == -EEXIST)
-		err("%s %s was made by somebody else meanwhile; run it again",
+		err("%s %s was created concurrently; run the command again",
 		    target_config_schema[kind].word, want->name);
 	if (ret)
 		return ret;
@@ -311,7 +311,7 @@ static bool is_open_to_unusable(struct work *work, enum target_config_kind kind,
 
 			if (!strlist_has(&work->unusable[TARGET_CONFIG_HOST], host))
 				continue;
-			err("export %s: left disabled: host %s is not allowed as wanted, see above",
+			err("export %s: left disabled: host %s was not restored, see above",
 			    want->name, host);
 			open = true;
 		}
@@ -470,7 +470,7 @@ static int compare_object(enum target_config_kind kind, const struct target_conf
 	size_t i;
 
 	if (!have) {
-		err("%s %s is not there", schema->word, want->name);
+		err("%s %s is missing", schema->word, want->name);
 		return 1;
 	}
 	/* The limits or the fencing state of an existing host may have been changed on purpose. */

@@ -72,18 +72,18 @@ static char *parse_value(struct parser *p, const struct target_config_attr *attr
 	case TARGET_CONFIG_STATE:
 		if (json_text(value))
 			return xstrdup(json_text(value));
-		fault(p, "\"%s\" has to be a string", attr->name);
+		fault(p, "\"%s\" must be a string", attr->name);
 		break;
 	case TARGET_CONFIG_BOOL:
 		if (json_object_is_type(value, json_type_boolean))
 			return xstrdup(json_object_get_boolean(value) ? "1" : "0");
-		fault(p, "\"%s\" has to be true or false", attr->name);
+		fault(p, "\"%s\" must be true or false", attr->name);
 		break;
 	case TARGET_CONFIG_NUMBER:
 		if (json_object_is_type(value, json_type_int) &&
 		    json_object_get_int64(value) >= 0)
 			return xasprintf("%" PRIu64, json_object_get_uint64(value));
-		fault(p, "\"%s\" has to be a whole number, not negative", attr->name);
+		fault(p, "\"%s\" must be a whole number, not negative", attr->name);
 		break;
 	}
 	return NULL;
@@ -118,7 +118,7 @@ static void parse_links(struct parser *p, const struct target_config_links *link
 	if (!json_object_object_get_ex(json, link->key, &array))
 		return;
 	if (!json_object_is_type(array, json_type_array)) {
-		fault(p, "\"%s\" has to be an array of strings", link->key);
+		fault(p, "\"%s\" must be an array of strings", link->key);
 		return;
 	}
 	for (i = 0; i < json_object_array_length(array); i++) {
@@ -127,7 +127,7 @@ static void parse_links(struct parser *p, const struct target_config_links *link
 		char *name;
 
 		if (!text) {
-			fault(p, "\"%s\"[%zu] has to be a string", link->key, i);
+			fault(p, "\"%s\"[%zu] must be a string", link->key, i);
 			continue;
 		}
 		name = xstrdup(text);
@@ -182,7 +182,7 @@ static void parse_object(struct parser *p, enum target_config_kind kind, size_t 
 
 	snprintf(p->where, sizeof(p->where), "%s[%zu]", schema->dir, index);
 	if (!json_object_is_type(json, json_type_object)) {
-		fault(p, "has to be an object");
+		fault(p, "must be an object");
 		return;
 	}
 	if (!json_object_object_get_ex(json, schema->key, &value)) {
@@ -190,7 +190,7 @@ static void parse_object(struct parser *p, enum target_config_kind kind, size_t 
 		return;
 	}
 	if (!json_text(value)) {
-		fault(p, "\"%s\" has to be a string", schema->key);
+		fault(p, "\"%s\" must be a string", schema->key);
 		return;
 	}
 	name = xstrdup(json_text(value));
@@ -202,7 +202,7 @@ static void parse_object(struct parser *p, enum target_config_kind kind, size_t 
 	}
 	snprintf(p->where, sizeof(p->where), "%s %s", schema->word, name);
 	if (target_config_find(p->config, kind, name))
-		fault(p, "is there twice");
+		fault(p, "is defined twice");
 	object = target_config_add(p->config, kind, name);
 	free(name);
 
@@ -217,12 +217,12 @@ static void parse_object(struct parser *p, enum target_config_kind kind, size_t 
 	if (kind == TARGET_CONFIG_EXPORT && object->value[TARGET_EXPORT_OWNER] &&
 	    object->value[TARGET_EXPORT_EXCLUSIVE] &&
 	    strcmp(object->value[TARGET_EXPORT_EXCLUSIVE], "1"))
-		fault(p, "has \"%s\" and is not \"%s\"",
+		fault(p, "has \"%s\" but is not \"%s\"",
 		      schema->attr[TARGET_EXPORT_OWNER].name,
 		      schema->attr[TARGET_EXPORT_EXCLUSIVE].name);
 	if (target_config_enabled(kind, object) && object->value[schema->wanted_on] &&
 	    !*object->value[schema->wanted_on])
-		fault(p, "is to be enabled without \"%s\"", schema->attr[schema->wanted_on].name);
+		fault(p, "is enabled without \"%s\"", schema->attr[schema->wanted_on].name);
 }
 
 static void parse_list(struct parser *p, enum target_config_kind kind, struct json_object *root)
@@ -235,7 +235,7 @@ static void parse_list(struct parser *p, enum target_config_kind kind, struct js
 	if (!json_object_object_get_ex(root, key, &array))
 		return;
 	if (!json_object_is_type(array, json_type_array)) {
-		fault(p, "\"%s\" has to be an array", key);
+		fault(p, "\"%s\" must be an array", key);
 		return;
 	}
 	for (i = 0; i < json_object_array_length(array); i++)
@@ -284,7 +284,7 @@ static void check_ports(struct parser *p)
 		snprintf(p->where, sizeof(p->where), "port %s", list->object[i].name);
 		for (j = 0; j < i; j++)
 			if (same_place(&list->object[i], &list->object[j]))
-				fault(p, "port %s is to listen at the same address",
+				fault(p, "port %s listens at the same address",
 				      list->object[j].name);
 	}
 }
@@ -315,7 +315,7 @@ static void check_exports(struct parser *p)
 	for (i = 1; i < nr; i++) {
 		snprintf(p->where, sizeof(p->where), "export %s", sorted[i]->name);
 		for (j = i; j && target_config_same_uuid(sorted[i], sorted[j - 1]); j--)
-			fault(p, "export %s is to be enabled with the same \"uuid\"",
+			fault(p, "export %s is enabled with the same \"uuid\"",
 			      sorted[j - 1]->name);
 	}
 	free(sorted);
@@ -337,18 +337,18 @@ static void parse_root(struct parser *p, struct json_object *root)
 	int kind;
 
 	if (!json_object_is_type(root, json_type_object)) {
-		fault(p, "it is no JSON object");
+		fault(p, "it is not a JSON object");
 		return;
 	}
 	/* Do not check anything else in a file of another version. */
 	if (!json_object_object_get_ex(root, "version", &version)) {
-		fault(p, "\"version\" is missing; this tool knows version %d",
+		fault(p, "\"version\" is missing; this tool supports version %d",
 		      TARGET_CONFIG_VERSION);
 		return;
 	}
 	if (!json_object_is_type(version, json_type_int) ||
 	    json_object_get_int64(version) != TARGET_CONFIG_VERSION) {
-		fault(p, "\"version\" is %.100s; this tool knows version %d",
+		fault(p, "\"version\" is %.100s; this tool supports version %d",
 		      json_object_to_json_string(version), TARGET_CONFIG_VERSION);
 		return;
 	}
@@ -465,7 +465,7 @@ int target_config_parse(const char *text, size_t len, struct target_config *conf
 
 	*config = (struct target_config) { };
 	if (memchr(text, '\0', len) || len >= INT32_MAX)
-		fault(&p, "it is no JSON text");
+		fault(&p, "it is not JSON text");
 	else
 		root = parse_json(&p, text, len);
 	if (!p.faults)

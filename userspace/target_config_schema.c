@@ -138,7 +138,7 @@ static const char *check_window(char *value)
 	uint32_t window;
 
 	return parse_u32(value, 0, TARGET_WINDOW_MAX, &window) ?
-	       "too large; wanted at most 65536, or 0 for that of the module" : NULL;
+	       "too large; wanted at most 65536, or 0 for the value of the module" : NULL;
 }
 
 /* The highest generation that the kernel accepts is UINT32_MAX - 1. */
@@ -147,7 +147,7 @@ static const char *check_fence(char *value)
 	struct fence fence;
 
 	return !fence_parse(value, &fence) && fence.generation < UINT32_MAX ? NULL :
-	       "not what rnbd save writes; leave it out if the host was never fenced";
+	       "not what rnbd save writes; omit it if the host was never fenced";
 }
 
 /* The kernel accepts no generation that would leave it too few higher ones. */
@@ -157,13 +157,13 @@ static const char *check_owner(char *value)
 
 	return !owner_parse(value, &owner) && owner.generation &&
 	       owner.generation <= TARGET_OWNER_GENERATION_MAX ? NULL :
-	       "not what rnbd save writes; leave it out if the export never had an owner";
+	       "not what rnbd save writes; omit it if the export never had an owner";
 }
 
 static const char *check_secret(char *value)
 {
 	return *value == '/' && is_trimmed(value) ? NULL :
-	       "wanted an absolute path; leave it out if the host has no secret";
+	       "wanted an absolute path; omit it if the host has no secret";
 }
 
 static const struct target_config_attr host_attrs[] = {

@@ -113,7 +113,7 @@ char *target_find_host(const char *uuid_text)
 	dir = target_host_dir(uuid_text);
 	if (configfs_exists(dir))
 		return dir;
-	err("there is no such host; see: rnbd host list; to make it: rnbd host allow EXPORT %s",
+	err("there is no such host; see: rnbd host list; to create it: rnbd host allow EXPORT %s",
 	    uuid_text);
 	free(dir);
 	return NULL;
@@ -174,10 +174,10 @@ int target_make_host(const char *dir, bool say)
 		return made;
 	ret = secret_put_back(dir);
 	if (ret > 0 && say)
-		note("host %s: has its secret from " SECRET_STORE_DIR, strrchr(dir, '/') + 1);
+		note("host %s: secret read from " SECRET_STORE_DIR, strrchr(dir, '/') + 1);
 	if (ret >= 0)
 		return made;
-	err("host %s: is allowed nothing without its secret; run: rnbd host secret",
+	err("host %s: is allowed no export without its secret; run: rnbd host secret",
 	    strrchr(dir, '/') + 1);
 	if (!made)
 		configfs_rmdir(dir);
@@ -260,7 +260,7 @@ int target_allow_host(const char *export_dir, const char *uuid_text, bool readon
 			ret = make_permission(export_dir, dir, readonly);
 	}
 	if (ret == -EBUSY)
-		err("host %s may %s export %s, which is left so; first run: rnbd export deny %s %s",
+		err("host %s may %s export %s, which is kept; first run: rnbd export deny %s %s",
 		    uuid_text, readonly ? "read and write" : "only read",
 		    strrchr(export_dir, '/') + 1, strrchr(export_dir, '/') + 1, uuid_text);
 	free(dir);

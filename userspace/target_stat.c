@@ -57,7 +57,7 @@ const struct target_kind target_hosts = {
 		{ "waited_requests", "waited_requests_total",
 		  "Requests of the host that had to wait for their turn at the storage." },
 		{ "waited_bytes", "waited_bytes_total",
-		  "Length of the requests that have waited and that the storage then got." },
+		  "Length of the requests that waited before they were submitted to the storage." },
 	},
 };
 

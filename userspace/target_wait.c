@@ -84,13 +84,14 @@ static int wait_until_ended(const struct wait_for *wait)
 			return ret;
 		if (wait->seconds && now_ms() - begin >= wait->seconds * 1000ull) {
 			err("the storage has not completed all requests within %" PRIu32
-			    " s (%s: %" PRIu64 "); it ends nevertheless", wait->seconds,
+			    " s (%s: %" PRIu64 "); closing continues", wait->seconds,
 			    wait->noun, left);
 			return -ETIMEDOUT;
 		}
 		if (now_ms() >= note_at) {
 			note("waiting for the storage to complete requests (%s: %" PRIu64
-			     "); it ends nevertheless if you stop waiting", wait->noun, left);
+			     "); closing continues if this command is interrupted",
+			     wait->noun, left);
 			note_at += NOTE_AGAIN_MS;
 		}
 		take_nap(nap);

@@ -136,7 +136,7 @@ static int rnbdc_reserve_name(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 		/* Only a disk on the list is certain to have a gendisk. */
 		if (list_empty(&other->list))
 			rnbdc_errmsg_set(errmsg,
-					 "the name %s is taken by an attach or detach under way",
+					 "the name %s is taken by an attach or detach in progress",
 					 disk->opt.name);
 		else
 			rnbdc_errmsg_set(errmsg, "the name %s is taken by %s; choose another",

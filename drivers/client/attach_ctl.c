@@ -72,7 +72,7 @@ static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg
 		rnbdc_errmsg_set(errmsg, "interrupted");
 		return -EINTR;
 	}
-	rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
+	rnbdc_errmsg_set(errmsg, "the disk was detached or deactivated concurrently");
 	return -ECANCELED;
 }
 
@@ -293,7 +293,7 @@ int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 		return 0;
 	index = ida_alloc_max(&disk->sess->indexes, RNBD_ATTACH_MAX - 1, GFP_NOIO);
 	if (index < 0) {
-		rnbdc_errmsg_set(errmsg, "the session has no room for another attachment");
+		rnbdc_errmsg_set(errmsg, "the session has the maximum number of attachments");
 		return -ENOSPC;
 	}
 	spin_lock_irq(&disk->sess->lock);
@@ -339,7 +339,7 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *det
 					 xa_mk_value(handle->generation), GFP_KERNEL)))
 		return true;
 	if (tell)
-		rnbdc_session_fail(sess, "no memory for a detach");
+		rnbdc_session_fail(sess, "no memory for a request to detach");
 	ida_free(&sess->indexes, disk->handle.index);
 	return false;
 }
@@ -409,7 +409,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 	rnbd_encode_handle(&wire, &info);
 	while (rnbdc_send_detach(sess, &detach, &entry) == -EAGAIN) {
 		if (time_after(jiffies, until)) {
-			rnbdc_session_fail(sess, "the target takes no request to detach");
+			rnbdc_session_fail(sess, "a request to detach could not be sent in time");
 			break;
 		}
 		wait_event_idle_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_LIVE,

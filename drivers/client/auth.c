@@ -59,7 +59,7 @@ int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
 			rnbdc_errmsg_set(errmsg,
 					 "the kernel has no hmac(sha256); try: modprobe -a hmac sha256");
 		else if (PTR_ERR(key) != -ENOMEM)
-			rnbdc_errmsg_set(errmsg, "the kernel cannot make an hmac(sha256) (%ld)",
+			rnbdc_errmsg_set(errmsg, "the kernel cannot allocate hmac(sha256) (%ld)",
 					 PTR_ERR(key));
 		return PTR_ERR(key);
 	}
@@ -215,7 +215,7 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
 		return true;
 	rnbdc_auth_failed(q, auth == RNBDC_AUTH_NONE ?
 			  "the target has no secret for this host (there: rnbd host secret)" :
-			  "the target did not prove that it knows the secret of this host");
+			  "the target did not authenticate with the secret of this host");
 	return false;
 }
 

@@ -60,13 +60,13 @@ static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 	perr = rnbd_decode_cm_rej(data, len, &info);
 	if (perr) {
 		rnbdc_count_proto_err(q->sess, perr);
-		q->cm_reason = "the target's refusal makes no sense";
+		q->cm_reason = "the refusal of the target is invalid";
 		return -EPROTO;
 	}
 	q->cm_status = info.status;
 	q->retry_ms = info.retry_ms;
 	if (!info.version)
-		q->cm_reason = "the target gave up the connection (see the target's kernel log)";
+		q->cm_reason = "the target aborted the connection (see the target's kernel log)";
 	else if (q->cm_status == RNBD_ST_VERSION)
 		q->cm_reason = "the target speaks another protocol version";
 	else
@@ -106,7 +106,7 @@ static void rnbdc_cm_established(struct rnbdc_queue *q, struct rdma_cm_event *ev
 				  &asked, &slots);
 	if (perr) {
 		rnbdc_count_proto_err(sess, perr);
-		q->cm_reason = "the target's answer makes no sense";
+		q->cm_reason = "the connection reply of the target is invalid";
 		rnbdc_queue_wake(q, -EPROTO);
 		return;
 	}
@@ -148,7 +148,7 @@ int rnbdc_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		q->cm_reason = "no RDMA device reaches this address, or nobody answers there";
+		q->cm_reason = "no RDMA device reaches this address, or it does not reply";
 		rnbdc_queue_wake(q, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -241,7 +241,8 @@ int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *e
 		return -EINTR;
 	}
 	if (rnbdc_session_ending(sess)) {
-		rnbdc_errmsg_set(errmsg, "interrupted, detached or deactivated meanwhile");
+		rnbdc_errmsg_set(errmsg,
+				 "interrupted, or the disk was detached or deactivated concurrently");
 		return -ECANCELED;
 	}
 	if (!rnbdc_cm_woken(q) && rnbdc_cm_obsolete(q)) {

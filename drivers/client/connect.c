@@ -143,7 +143,7 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	if (sess->conn.dev) {
 		if (sess->conn.dev == dev)
 			return 0;
-		rnbdc_errmsg_set(errmsg, "the queues came out on different RDMA devices");
+		rnbdc_errmsg_set(errmsg, "the queues of the session use different RDMA devices");
 		return -ENODEV;
 	}
 
@@ -167,7 +167,7 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	if (IS_ERR(sess->conn.pd)) {
 		ret = PTR_ERR(sess->conn.pd);
 		sess->conn.pd = NULL;
-		rnbdc_errmsg_set(errmsg, "no protection domain on device %s (%d)",
+		rnbdc_errmsg_set(errmsg, "device %s cannot allocate a protection domain (%d)",
 				 dev_name(&dev->dev), ret);
 		return ret;
 	}
@@ -178,7 +178,7 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 		return ret;
 	/* The disks keep the limit of the device with which they were created. */
 	if (sess->max_segment_size > rnbd_max_segment_size(dev)) {
-		rnbdc_errmsg_set(errmsg, "device %s maps less at once than the disk was made for",
+		rnbdc_errmsg_set(errmsg, "device %s maps smaller segments than the disks need",
 				 dev_name(&dev->dev));
 		return -EOPNOTSUPP;
 	}
@@ -264,7 +264,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	ret = rnbd_ring_create(&q->ring, cm_id, sess->conn.pd, &attr);
 	mutex_unlock(&sess->conn_lock);
 	if (ret) {
-		rnbdc_errmsg_set(errmsg, "device %s has no room for the queue pair (%d)",
+		rnbdc_errmsg_set(errmsg, "device %s cannot create the queue pair (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);
 		return ret;
 	}
@@ -297,10 +297,10 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 
 	ret = rnbd_ring_disable_remote_access(&q->ring, &left);
 	if (!ret && left)
-		pr_warn_ratelimited("%s: device %s does not switch remote access off, it reports %#x; the client still offers no memory to the target\n",
+		pr_warn_ratelimited("%s: device %s does not disable remote access, it reports %#x; the client still offers no memory to the target\n",
 				    sess->opt.addr, dev_name(&sess->conn.dev->dev), left);
 	if (ret) {
-		rnbdc_errmsg_set(errmsg, "device %s cannot switch remote access off (%d)",
+		rnbdc_errmsg_set(errmsg, "device %s cannot disable remote access (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);
 		return ret;
 	}
@@ -308,7 +308,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	if (!ret && index)
 		return rnbdc_join(q, &req, step_ms, errmsg);
 	if (ret)
-		rnbdc_errmsg_set(errmsg, "device %s does not tell the path's MTU (%d)",
+		rnbdc_errmsg_set(errmsg, "device %s does not report the MTU of the path (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);
 	return ret;
 }

@@ -120,7 +120,7 @@ static void rnbdc_report_change(struct rnbdc_disk *disk, const struct rnbdc_chan
 		break;
 	case RNBDC_LIVE:
 		if (change->from == RNBDC_RECONNECTING)
-			pr_info("%s (%s at %s): connected again, attempt %u, epoch %u\n",
+			pr_info("%s (%s at %s): reconnected, attempt %u, epoch %u\n",
 				name, disk->opt.export, addr, change->attempt,
 				change->epoch);
 		break;

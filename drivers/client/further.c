@@ -121,7 +121,7 @@ static void rnbdc_further_failed(struct rnbdc_queue *q, const char *text)
 	if (q->failures < RNBDC_FURTHER_FAILURES || q->warned)
 		return;
 	q->warned = true;
-	pr_warn("%s: connection %u of %u cannot be made, the session uses %u and retries: %s\n",
+	pr_warn("%s: connection %u of %u cannot be established, the session uses %u and retries: %s\n",
 		sess->opt.addr, q->index + 1, sess->nr_queues, sess->nr_connected, text);
 }
 
@@ -148,7 +148,7 @@ static void rnbdc_further_try(struct rnbdc_queue *q)
 		return;
 	q->failures = 0;
 	if (q->warned)
-		pr_info("%s: connection %u of %u is made, the session uses %u\n",
+		pr_info("%s: connection %u of %u is established, the session uses %u\n",
 			sess->opt.addr, q->index + 1, sess->nr_queues, sess->nr_connected);
 	q->warned = false;
 }

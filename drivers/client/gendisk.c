@@ -61,14 +61,14 @@
 #include "submit.h"
 
 RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
-		"seconds until the target is asked about an unanswered request; of disks attached from then on");
+		"seconds until the client asks the target about an unanswered request; applies to disks attached later");
 
 RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
-		"requests in flight on a queue, below which small writes go inside the request; 0: never");
+		"requests in flight on a queue below which a small write carries its data inline; 0: never");
 
 /* The chunks of a large request overlap: one is in the storage while the next is sent. */
 RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
-		"KiB, initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never");
+		"initial max_sectors_kb, in KiB, of disks attached later: the block layer splits larger requests; 0: no such limit");
 
 /* Least depth of a hardware queue; a disk uses fewer queues rather than a lower depth. */
 #define RNBDC_DEPTH_MIN		32u
@@ -394,7 +394,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	/* The protocol allows smaller requests, but the block layer requires a page. */
 	if (sess->grant.max_io < PAGE_SIZE) {
 		rnbdc_errmsg_set(errmsg,
-				 "the target takes %u bytes at once, less than a page of this machine",
+				 "the target grants %u bytes per request, less than a page of this machine",
 				 sess->grant.max_io);
 		return -EOPNOTSUPP;
 	}
@@ -484,7 +484,7 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
 	char *envp[2] = { event };
 	unsigned int noio;
 
-	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", disk->gd->disk_name,
+	pr_info_ratelimited("%s (%s at %s): capacity is now %llu bytes\n", disk->gd->disk_name,
 			    disk->opt.export, disk->sess->opt.addr,
 			    (u64)get_capacity(disk->gd) << SECTOR_SHIFT);
 	noio = memalloc_noio_save();

@@ -56,7 +56,7 @@ static int rnbdc_join_send(struct rnbdc_queue *q, u16 type, const void *body, u3
 				 "connection lost");
 		return ret;
 	}
-	return rnbdc_cm_wait(q, ms, errmsg, "the target does not answer the proof of a queue");
+	return rnbdc_cm_wait(q, ms, errmsg, "the target does not answer the join of a queue");
 }
 
 /* Compute the proof of the client, and the proof that the target must send. */
@@ -166,7 +166,7 @@ enum rnbd_proto_err rnbdc_join_handle_reply(struct rnbdc_queue *q,
 		q->retry_ms = info.retry_ms;
 		error = info.status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED;
 	} else if (crypto_memneq(info.mac, q->join.mac, sizeof(info.mac))) {
-		q->cm_reason = "the target did not prove that it knows the key of the session";
+		q->cm_reason = "the target did not authenticate with the key of the session";
 		error = -EACCES;
 	}
 	WRITE_ONCE(q->join.step, RNBDC_JOIN_NONE);

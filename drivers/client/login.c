@@ -251,7 +251,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	ret = rnbdc_auth_make_key(sess);
 	if (ret && ret != -ENOMEM)
 		rnbdc_errmsg_set(errmsg,
-				 "the kernel cannot make an hmac(sha256) (%d); try: modprobe -a hmac sha256",
+				 "the kernel cannot allocate hmac(sha256) (%d); try: modprobe -a hmac sha256",
 				 ret);
 	return ret;
 }

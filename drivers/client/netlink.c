@@ -130,7 +130,7 @@ static int rnbdc_reply_disk(const struct rnbdc_asker *asker, struct rnbdc_disk *
 		ret = rnbdc_put_answer(msg, disk, asker, 0);
 	mutex_unlock(&rnbdc_disks_lock);
 	if (ret) {
-		NL_SET_ERR_MSG(extack, "the disk was detached meanwhile");
+		NL_SET_ERR_MSG(extack, "the disk was detached concurrently");
 		nlmsg_free(msg);
 		return ret;
 	}

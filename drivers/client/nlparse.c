@@ -73,7 +73,7 @@ void rnbdc_nl_put_errmsg(struct netlink_ext_ack *extack, const struct rnbdc_errm
 	else if (error == -ENOMEM)
 		NL_SET_ERR_MSG(extack, "out of memory");
 	else
-		NL_SET_ERR_MSG_FMT(extack, "the kernel refuses (%d)", error);
+		NL_SET_ERR_MSG_FMT(extack, "the request failed with error %d", error);
 }
 
 /**

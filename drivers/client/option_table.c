@@ -393,7 +393,7 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
 	/* Only a flag that is set counts as given, so the session has the flag cleared. */
 	if (row->type == RNBDC_OPTION_FLAG && !row->words) {
 		rnbdc_errmsg_set(errmsg,
-				 "--%s: the session is without; omit it, or use --new-session",
+				 "--%s: the session does not have it; omit it, or use --new-session",
 				 row->option);
 		return;
 	}

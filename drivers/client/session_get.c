@@ -188,7 +188,7 @@ static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
 	if (!opt->secret || READ_ONCE(sess->auth.authenticated))
 		return 0;
 	rnbdc_errmsg_set(errmsg,
-			 "the session with this target has proven no secret; omit it, or use --new-session");
+			 "the session is not authenticated; omit the secret, or use --new-session");
 	return -EINVAL;
 }
 

@@ -45,7 +45,7 @@
 #include "share.h"
 
 RNBD_PARAM_UINT(disk_share, 8, 1, 65535,
-		"a disk may take pool space and tags of a queue while it holds less than this many times the free ones");
+		"a disk may take more pool space or another tag of a queue only while it holds less than this many times what is free");
 
 /* Value of disk_share for which rnbdc_wire_depth() computes the number of wire tags. */
 #define RNBDC_DISK_SHARE	8

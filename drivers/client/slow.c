@@ -55,7 +55,7 @@
 #include "submit.h"
 
 RNBD_PARAM_UINT(io_limit, 3600, 1, 86400,
-		"seconds until a disk with an unanswered request attaches again, whatever the target answers");
+		"seconds until a disk with an unanswered request gives up its attachment and attaches the export again, whatever the target answers");
 
 /* Send the next query of a queue, if a request needs one and a frame is available. */
 static void rnbdc_query_next(struct rnbdc_queue *q)

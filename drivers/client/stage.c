@@ -53,7 +53,7 @@
 static bool coalesce = true;
 module_param(coalesce, bool, 0644);
 MODULE_PARM_DESC(coalesce,
-		 "one RDMA operation for requests that are neighbours in the pool (default Y)");
+		 "transfer the data of requests that are adjacent in the pool with one RDMA operation (default Y)");
 
 /**
  * rnbdc_stage_init - allocate the memory of a stage

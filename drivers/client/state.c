@@ -514,7 +514,7 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 {
 	atomic64_inc(&rnbdc_proto_err_counts[perr]);
 	atomic64_inc(&sess->stats.proto_errs);
-	pr_warn_ratelimited("the target at %s broke the protocol: %s\n", sess->opt.addr,
+	pr_warn_ratelimited("%s: protocol error of the target: %s\n", sess->opt.addr,
 			    rnbd_proto_err_text(perr));
 }
 

@@ -65,10 +65,10 @@
 #include "trace.h"
 
 RNBD_PARAM_UINT(gather, 1, 1, 65535,
-		"request frames on the wire before further requests are gathered");
+		"unacknowledged request frames from which on further requests are gathered in one frame");
 
 RNBD_PARAM_UINT(frame_kb, 256, 1, 1048576,
-		"KiB that the requests of a frame write, from which on it waits for no more of them");
+		"KiB written by the requests of a frame at which the frame no longer waits for further requests");
 
 /**
  * rnbdc_guard_wrs - get the work requests to reserve for the guard of a read

@@ -38,8 +38,8 @@ static const struct rnbd_name rnbd_status_names[] = {
 		"the backing device found wrong protection information"
 	},
 	[RNBD_ST_CLOSED] = { NULL, "the target has closed the attachment of the disk" },
-	[RNBD_ST_MALFORMED] = { "malformed", "the message could not be understood" },
-	[RNBD_ST_VERSION] = { "version", "the protocol version is not spoken by the target" },
+	[RNBD_ST_MALFORMED] = { "malformed", "the message is malformed" },
+	[RNBD_ST_VERSION] = { "version", "the target does not support the protocol version" },
 	[RNBD_ST_HOST_DENIED] = {
 		"host_denied",
 		"this host is not allowed on the target (there: rnbd export allow)"
@@ -117,7 +117,7 @@ const char *rnbd_status_word(u16 status)
 EXPORT_SYMBOL_GPL(rnbd_status_word);
 
 static const struct rnbd_name rnbd_proto_err_names[] = {
-	[RNBD_PERR_NONE] = { NULL, "no fault" },
+	[RNBD_PERR_NONE] = { NULL, "no protocol error" },
 	[RNBD_PERR_SHORT] = { "short", "message too short" },
 	[RNBD_PERR_LONG] = { "long", "unexpected bytes at the end of the message" },
 	[RNBD_PERR_MAGIC] = { "magic", "the peer does not speak this protocol" },
@@ -140,10 +140,10 @@ static const struct rnbd_name rnbd_proto_err_names[] = {
 	[RNBD_PERR_OFFSET] = { "offset", "offset unaligned or outside of the export" },
 	[RNBD_PERR_EXTENT] = { "extent", "invalid pool extent" },
 	[RNBD_PERR_STATUS] = { "status", "unexpected status" },
-	[RNBD_PERR_LIMITS] = { "limits", "absurd properties in a login" },
+	[RNBD_PERR_LIMITS] = { "limits", "login, export or pool properties out of range" },
 	[RNBD_PERR_IDENTITY] = { "identity", "id of a host, session or target is wrong" },
 	[RNBD_PERR_HANDLE] = { "handle", "invalid handle of an attachment" },
-	[RNBD_PERR_RATE] = { "rate", "frames come faster than they may" },
+	[RNBD_PERR_RATE] = { "rate", "frames exceed the rate limit" },
 	[RNBD_PERR_MESSAGE] = { "message", "peer sent an unexpected kind of message" },
 	[RNBD_PERR_ACCESS] = { "access", "access to memory that was not granted" },
 };
@@ -162,7 +162,7 @@ const char *rnbd_proto_err_text(enum rnbd_proto_err perr)
 	u32 index = perr;
 
 	return index < RNBD_PERR_KINDS ? rnbd_proto_err_names[index].text :
-					 "unknown fault";
+					 "unknown protocol error";
 }
 EXPORT_SYMBOL_GPL(rnbd_proto_err_text);
 

@@ -36,7 +36,7 @@
 static bool signal_all;
 module_param(signal_all, bool, 0644);
 MODULE_PARM_DESC(signal_all,
-		 "ask the device to report every frame sent, even if nobody waits for that (default N)");
+		 "have the device report the completion of every frame sent, not only where the driver waits for one (default N)");
 
 /**
  * rnbd_ring_can_open - test whether a frame can be opened now
@@ -59,7 +59,7 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entrie
 	ring->send_free--;
 	rnbd_flow_sent(&ring->out, entries);
 	/* Ask for more slots before the last credit is used. */
-	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->wished)
+	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->slots_request_pending)
 		rnbd_ring_kick(ring);
 	slot->note = 0;
 	if (slot->used)

@@ -109,7 +109,7 @@ const char *rnbd_secret_parse(const char *text, size_t len, u8 *secret)
 	if (((u32)sum[0] << 24 | (u32)sum[1] << 16 | (u32)sum[2] << 8 | sum[3]) !=
 	    rnbd_secret_sum(secret)) {
 		memset(secret, 0, RNBD_SECRET_SIZE);
-		return "the checksum of the secret is wrong: it was not copied rightly";
+		return "the checksum of the secret is wrong: it was copied incorrectly";
 	}
 	return NULL;
 }

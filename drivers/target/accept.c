@@ -112,7 +112,7 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	/* A peer that has not joined is not authenticated: keep the claim of the session. */
 	if (rnbdt_queue_joined(q))
 		WRITE_ONCE(s->account.no_claim, true);
-	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
+	pr_warn_ratelimited("session %u: host %pUb: protocol error on queue %u: %s\n",
 			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
 }
 
@@ -238,7 +238,7 @@ static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 	if (rnbd_ring_disable_remote_access(&q->ring, &left))
 		rnbdt_queue_lost(q, "remote access could not be disabled");
 	else if (left)
-		pr_warn_once("device %s does not switch remote access off: a peer that has not proven itself may use keys of the session\n",
+		pr_warn_once("device %s does not disable remote access: a peer that is not authenticated may use keys of the session\n",
 			     q->session->conn.dev->name);
 }
 
@@ -304,10 +304,10 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 	if (!ret)
 		ret = rnbdt_queue_create_ring(q, req);
 	if (ret) {
-		pr_err_ratelimited("session %u: queue %u on %s could not be made: error %d\n",
+		pr_err_ratelimited("session %u: queue %u on %s could not be created: error %d\n",
 				   s->serial, q->index, s->conn.dev->name, ret);
 		rnbdt_reject(q->cm_id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM, 0);
-		rnbdt_queue_lost(q, "a queue could not be made");
+		rnbdt_queue_lost(q, "a queue could not be created");
 		return;
 	}
 	ret = rnbdt_queue_accept_id(q, req);

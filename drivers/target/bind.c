@@ -77,7 +77,7 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 		if (!rnbdt_same_address(&old->peer, &s->peer))
 			pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
 					    &s->host_id, &s->peer, &old->peer);
-		rnbdt_session_close(old, "the client has been started anew");
+		rnbdt_session_close(old, "the client has restarted");
 	}
 }
 

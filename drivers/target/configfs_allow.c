@@ -88,7 +88,7 @@ static void rnbdt_deny_host(struct rnbdt_export *export, struct config_item *tar
 	}
 	up_write(&rnbdt_lock);
 	/* Do not wait for the storage: configfs holds the lock of the directory. */
-	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
+	rnbdt_attached_close(export, host, NULL, "the host may no longer use the export");
 	rnbdt_sessions_close_denied(host, NULL);
 }
 

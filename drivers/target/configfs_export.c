@@ -92,7 +92,7 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 	}
 	ret = rnbdt_export_must_be_off(export, "path");
 	if (!ret && path[0] != '/') {
-		pr_err("export %s: path has to be absolute\n",
+		pr_err("export %s: path must be absolute\n",
 		       rnbdt_export_name(export));
 		ret = -EINVAL;
 	}
@@ -219,7 +219,7 @@ static ssize_t rnbdt_export_window_store(struct config_item *item,
 	if (!ret && window > RNBDT_WINDOW_MAX)
 		ret = -ERANGE;
 	if (ret) {
-		pr_err("export %s: window is a number of requests up to %u, 0 for that of the module parameter\n",
+		pr_err("export %s: window is a number of requests up to %u, or 0 to use the module parameter\n",
 		       rnbdt_export_name(export), RNBDT_WINDOW_MAX);
 		return ret;
 	}
@@ -366,10 +366,10 @@ static ssize_t rnbdt_export_resize_store(struct config_item *item,
 	ret = rnbdt_export_update_capacity(export);
 	up_write(&rnbdt_lock);
 	if (ret == -ENODEV)
-		pr_err("export %s: not enabled; it takes over the size of its storage when it is\n",
+		pr_err("export %s: not enabled; it takes over the size of its storage when it is enabled\n",
 		       rnbdt_export_name(export));
 	else if (ret)
-		pr_err("export %s: its storage has no block left; make it larger, or disable the export\n",
+		pr_err("export %s: its storage is smaller than one block; enlarge it, or disable the export\n",
 		       rnbdt_export_name(export));
 	return ret ?: count;
 }

@@ -133,7 +133,7 @@ static ssize_t rnbdt_host_fenced_store(struct config_item *item, const char *pag
 			rnbdt_unfence_host(host);
 	}
 	if (ret == -EOVERFLOW)
-		pr_err("host %s: its fence generation cannot rise any more\n",
+		pr_err("host %s: its fence generation has reached the maximum\n",
 		       config_item_name(item));
 	return ret ?: count;
 }
@@ -164,7 +164,7 @@ static ssize_t rnbdt_host_fence_state_store(struct config_item *item, const char
 	if (sscanf(page, "%11llu %1u %36s %c", &generation, &fenced, boot_id, &end) != 3 ||
 	    !generation || generation > RNBDT_GENERATION_MAX || fenced > 1 ||
 	    uuid_parse(boot_id, &fence.boot_id)) {
-		pr_err("host %s: fence_state is what was read from it before: GENERATION FENCED BOOT-ID\n",
+		pr_err("host %s: fence_state must be a value that was read from it: GENERATION FENCED BOOT-ID\n",
 		       config_item_name(item));
 		return -EINVAL;
 	}
@@ -392,7 +392,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		rnbdt_host_add(host);
 	up_write(&rnbdt_lock);
 	if (ret == -EBUSY)
-		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",
+		pr_err("host %s: still being removed, because the storage has requests of its sessions; try again when it has completed them\n",
 		       name);
 	if (ret) {
 		rnbdt_iostat_exit(&host->iostat);

@@ -140,7 +140,7 @@ static ssize_t rnbdt_export_owner_state_store(struct config_item *item, const ch
 	    !generation || generation > RNBDT_OWNER_GENERATION_MAX ||
 	    strlen(host) != UUID_STRING_LEN || uuid_parse(host, &owner.host) ||
 	    strlen(boot_id) != UUID_STRING_LEN || uuid_parse(boot_id, &owner.boot_id)) {
-		pr_err("export %s: owner_state is what was read from it before: GENERATION HOST BOOT-ID FENCE-GENERATION\n",
+		pr_err("export %s: owner_state must be a value that was read from it: GENERATION HOST BOOT-ID FENCE-GENERATION\n",
 		       rnbdt_export_name(export));
 		return -EINVAL;
 	}

@@ -250,7 +250,7 @@ static void rnbdt_withdraw_export(struct config_item *src,
 	}
 	up_write(&rnbdt_lock);
 	/* Do not wait for the storage: configfs holds the lock of the directory. */
-	rnbdt_attached_close(export, NULL, port, "the port does not offer the export any more");
+	rnbdt_attached_close(export, NULL, port, "the port no longer offers the export");
 	rnbdt_sessions_close_denied(NULL, port);
 }
 

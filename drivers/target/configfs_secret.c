@@ -47,14 +47,14 @@ static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char 
 		return NULL;
 	reason = rnbd_secret_parse(page, count, bytes);
 	if (reason) {
-		pr_err("host %s: %s: %s; \"" RNBD_SECRET_NONE "\" takes it away\n", name,
+		pr_err("host %s: %s: %s; \"" RNBD_SECRET_NONE "\" removes it\n", name,
 		       attr, reason);
 		return ERR_PTR(-EINVAL);
 	}
 	secret = rnbdt_secret_alloc(bytes);
 	memzero_explicit(bytes, sizeof(bytes));
 	if (IS_ERR(secret))
-		pr_err("host %s: %s: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac there?)\n",
+		pr_err("host %s: %s: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac loaded?)\n",
 		       name, attr, PTR_ERR(secret));
 	return secret;
 }

@@ -63,7 +63,7 @@
 static bool submit_unbound = true;
 module_param(submit_unbound, bool, 0644);
 MODULE_PARM_DESC(submit_unbound,
-		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
+		 "workers that submit requests to the storage run on any CPU, not only on the CPU that received the frame; read when an export is enabled (default Y)");
 
 /* Jiffies between log lines about an export that waits for its attachments */
 #define RNBDT_DISABLE_LOG	(30 * HZ)
@@ -293,7 +293,7 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 		return -EINVAL;
 	if (size == be->geo.capacity)
 		return 0;
-	pr_info("export %s: %llu bytes now, %llu before\n",
+	pr_info("export %s: capacity is now %llu bytes, was %llu\n",
 		rnbdt_export_name(export), size, be->geo.capacity);
 	WRITE_ONCE(be->geo.capacity, size);
 	rnbdt_sessions_resize(export);

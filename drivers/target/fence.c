@@ -242,7 +242,7 @@ void rnbdt_unfence_host(struct rnbdt_host *host)
 	host->fence.fenced = false;
 	up_write(&rnbdt_lock);
 	if (news)
-		pr_notice("host %pUb is not fenced any more\n", &host->uuid);
+		pr_notice("host %pUb is no longer fenced\n", &host->uuid);
 }
 
 /**
@@ -300,8 +300,8 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
 		return RNBD_ST_BUSY;
 	fence->fenced = false;
 	rnbdt_fence_admit(s);
-	pr_notice("host %pUb %s and is not fenced any more\n", &host->uuid,
-		  s->login.info.fence_generation ? "was let in before" : "was started anew");
+	pr_notice("host %pUb %s and is no longer fenced\n", &host->uuid,
+		  s->login.info.fence_generation ? "was unfenced before" : "has restarted");
 	return RNBD_ST_OK;
 }
 

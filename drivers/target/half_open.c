@@ -78,10 +78,10 @@ RNBD_PARAM_UINT(half_open_grace_ms, 1000, 10, 60000,
 		"milliseconds that a connection has for its login before a newer one evicts it");
 
 RNBD_PARAM_UINT(login_timeout_ms, 10000, 100, 600000,
-		"milliseconds from the connection request until the client has to have logged in");
+		"milliseconds from the connection request to the end of the login");
 
 RNBD_PARAM_UINT(login_frames, 20, 4, 10000,
-		"frames per second that are taken from a client that has not logged in");
+		"frames per second that the target reads from a client that has not logged in");
 
 static DEFINE_SPINLOCK(rnbdt_half_lock);
 static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_half_lock */
@@ -157,7 +157,7 @@ static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
 
 static void rnbdt_half_open_evict(const struct rnbdt_half_open *half)
 {
-	static const char reason[] = "no login, and others wait for its place";
+	static const char reason[] = "not logged in, evicted for a newer connection";
 
 	if (half->session)
 		rnbdt_session_close(half->session, reason);

@@ -268,7 +268,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	}
 	if (rnbdt_join_post(join, RNBD_CTL_JOIN_REPLY, &wire, sizeof(wire)) &&
 	    !rnbdt_join_fail(join->q))
-		rnbdt_session_close(s, "the reply to a queue could not be sent");
+		rnbdt_session_close(s, "the join reply could not be sent");
 	if (!info.status) {
 		rnbd_ring_enable_out(&join->q->ring, 0);
 		cancel_delayed_work(&join->expire_work);

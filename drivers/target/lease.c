@@ -61,7 +61,7 @@
 #include "target.h"
 
 RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
-		"milliseconds that a client has to return memory that is reclaimed; longer than its RDMA device repeats an operation");
+		"milliseconds that a client has to return memory that is reclaimed; should exceed the time for which its RDMA device retries an operation");
 
 /* Most runs of the lease work per jiffy that entries of the client can cause */
 #define RNBDT_LEASE_RUNS	4

@@ -44,7 +44,7 @@ RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
 		"sessions of all hosts");
 
 RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
-		"sessions of one host, unless its own max_sessions says otherwise");
+		"sessions of one host, unless it has a max_sessions");
 
 RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 		"queues of one session; 0: two for each CPU, because a client may poll some");

@@ -8,7 +8,7 @@
 
 static const char * const rnbdt_state_names[] = {
 	[RNBDT_CONNECTING]	= "connecting",
-	[RNBDT_AUTHENTICATING]		= "proving",
+	[RNBDT_AUTHENTICATING]	= "authenticating",
 	[RNBDT_LOGIN]		= "login",
 	[RNBDT_REFUSED]		= "refused",
 	[RNBDT_LISTING]		= "listing",

@@ -66,16 +66,16 @@
 #define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
 
 RNBD_PARAM_UINT(attach_burst, 8192, 1, 65536,
-		"requests of one host to attach at once, after a while without");
+		"requests of one host to attach an export at once after a time without any");
 
 RNBD_PARAM_UINT(attach_rate, 6000, 0, 600000,
-		"requests to attach per minute of one host in the long run; 0: any number");
+		"requests of one host to attach an export per minute in the long run; 0: no limit");
 
 RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
-		"logins of one host at once, after a while without; each 128 MiB of a pool count");
+		"logins of one host at once after a time without any; a login counts once per 128 MiB of the floor of its pool");
 
 RNBD_PARAM_UINT(login_rate, 240, 0, 65536,
-		"logins per minute of one host in the long run; each 128 MiB of a pool count; 0: any number");
+		"logins of one host per minute in the long run; a login counts once per 128 MiB of the floor of its pool; 0: no limit");
 
 /* Return the nanoseconds per token, or 0 if there is no limit. */
 static u64 rnbdt_bucket_interval(u32 per_minute)
@@ -227,7 +227,7 @@ void rnbdt_rate_put_off(struct rnbdt_host *host)
 	off->count++;
 	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
 		return;
-	pr_warn("host %pUb: its logins or requests to attach are put off since %llu s; does storage hang (rnbd session list)?\n",
+	pr_warn("host %pUb: its logins or requests to attach have been put off for %llu s; does storage hang (rnbd session list)?\n",
 		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
 	off->log_at = now + RNBDT_BUCKET_LOG_NS;
 }

@@ -62,7 +62,7 @@
 #include "trace.h"
 
 RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
-		"reply frames that may be unacknowledged before further replies gather");
+		"unacknowledged reply frames from which on further replies are gathered in one frame");
 
 /* Called under ring->lock. */
 static void rnbdt_queue_count(struct rnbdt_queue *q, const struct rnbdt_req *treq)

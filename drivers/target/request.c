@@ -67,7 +67,7 @@
 static bool reply_batch = true;
 module_param(reply_batch, bool, 0644);
 MODULE_PARM_DESC(reply_batch,
-		 "one reply frame for requests of a frame that end while it is submitted (default Y)");
+		 "requests of a frame that complete while the target submits the frame share a reply frame (default Y)");
 
 /**
  * rnbdt_backend_submit - check a request and pass it to the backend
@@ -191,9 +191,9 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	trace_rnbdt_request(treq);
 	if (unlikely(!rnbdt_sched_enter(treq)))
 		return;
-	if (att->backend->ops->atomic && likely(!in_cgroup))
+	if (att->backend->ops->atomic && likely(!in_cgroup)) {
 		rnbdt_backend_submit(treq);
-	else if (llist_add(&treq->todo, &submit->todo)) {
+	} else if (llist_add(&treq->todo, &submit->todo)) {
 		/* Only the first entry of an empty list must queue the work item. */
 		rnbdt_io_queue(&att->backend->io, &submit->submit_work);
 		q->begun++;

@@ -64,7 +64,7 @@ RNBD_PARAM_UINT(storage_window, 256, 0, 65536,
 		"requests of 4 KiB that the storage of an export gets at a time before those of different hosts take turns, unless the export has a window; 0: any number; read when an export is enabled");
 
 RNBD_PARAM_UINT(rotational_window, 32, 0, 65536,
-		"the same for rotational storage");
+		"as storage_window, for rotational storage");
 
 /**
  * struct rnbdt_sched_group - a host, or a session of a host, at one storage

@@ -279,7 +279,7 @@ static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
 
 	/* The registrations complete after all earlier SENDs, which the client can delay. */
 	if (!wait_for_completion_timeout(&s->conn.reg_done, RNBDT_REG_TIMEOUT)) {
-		rnbd_ring_fail(ring, "the client takes no frames");
+		rnbd_ring_fail(ring, "the client accepts no frames");
 		/* The teardown flushes the queue pair, which completes the registrations. */
 		wait_for_completion(&s->conn.reg_done);
 	}

@@ -419,7 +419,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 
 		left = wait_for_completion_killable_timeout(&s->teardown.gone, 30 * HZ);
 		if (!left)
-			pr_warn("waiting for session %u to end its I/O\n", s->serial);
+			pr_warn("session %u: waiting for its I/O to end\n", s->serial);
 		rnbdt_session_put(s);
 
 		down_write(&rnbdt_lock);

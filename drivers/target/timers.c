@@ -91,7 +91,7 @@ void rnbdt_session_timeout(struct work_struct *work)
 		break;
 	case RNBDT_AUTHENTICATING:
 		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
-		rnbdt_session_close(s, "no proof in time");
+		rnbdt_session_close(s, "no authentication in time");
 		break;
 	case RNBDT_REFUSED:
 		rnbdt_session_close(s, "login refused");

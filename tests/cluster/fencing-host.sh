@@ -174,7 +174,7 @@ target() {
 	rnbd unfence "$HOST" || die "rnbd unfence"
 	wait_for 10 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "rnbd fence ended well although the fence was lifted"
-	grep -q "it was unfenced meanwhile" "$OUT/lifted" || die "$(cat "$OUT/lifted")"
+	grep -q "the host was unfenced concurrently" "$OUT/lifted" || die "$(cat "$OUT/lifted")"
 	rnbd fence "$HOST" &
 	pid=$!
 	wait_for 10 fenced_is draining
@@ -275,7 +275,7 @@ target() {
 	target_again
 	barrier target-again
 	barrier connected-again 120
-	dmesg_has "$HOST was let in before and is not fenced any more" || die "it was not fenced"
+	dmesg_has "$HOST was unfenced before and is no longer fenced" || die "it was not fenced"
 	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
 	# Another fence begins a new generation, so the same client must be refused after that.
 	lab pause 2

@@ -166,9 +166,9 @@ agent 1 "no UUID of host \"n4\" is known" -a t1 -n n4 --hosts-file hosts
 echo "$N3 n5" >>hosts
 agent 1 "hosts: $N3 is on two lines" -a t1 -n n2 --hosts-file hosts
 printf '%s\n' "$N2 n2" "$OTHER n2" >hosts
-agent 1 "hosts: \"n2\" is two hosts, $N2 and $OTHER" -a t1 -n n3 --hosts-file hosts
+agent 1 "hosts: \"n2\" names two hosts, $N2 and $OTHER" -a t1 -n n3 --hosts-file hosts
 echo "n2 $N2" >hosts
-agent 1 "no name and UUID" -a t1 -n n2 --hosts-file hosts
+agent 1 "not a name and UUID" -a t1 -n n2 --hosts-file hosts
 
 # Any failure fails the action and names the target. The other targets are fenced nevertheless, if
 # the first one is.
@@ -194,7 +194,7 @@ echo draining >t2/mode
 agent 1 "target t2: host $N3: off: rnbd: fence $N3: its I/O has not ended" -a t1,t2 -n $N3
 agent 0 "ON" -o status -a t1,t2 -n $N3
 echo lying >t2/mode
-agent 1 "rnbd fence ended well, and yet it is not fenced: no" -a t2 -n $N2
+agent 1 "rnbd fence succeeded, but the host is not fenced: no" -a t2 -n $N2
 # The host was fenced, but it has restarted since, which lifted the fence.
 echo lifted >t2/mode
 agent 0 "Success: host $N2 is fenced on t1 t2" -a t1,t2 -n $N2
@@ -225,7 +225,7 @@ agent 1 "wanted seconds" -a t1 -n $N2 --power-timeout soon
 agent 1 "at most 86400" -a t1 -n $N2 --power-timeout 86401
 agent 1 "wanted more than" -a t1 -n $N2 --power-timeout 3
 agent 1 "unrecognized option" -a t1 --frobnicate
-agent 1 "no operand is taken" -a t1 -n $N2 more
+agent 1 "unexpected operand" -a t1 -n $N2 more
 agent 1 "delay=x: wanted seconds" -a t1 -n $N2 --delay x
 lines 1 "sudo=maybe: wanted 1 or 0" ip=t1 plug=$N2 sudo=maybe
 # No value may become a command or an option of ssh.
@@ -378,6 +378,6 @@ grep -q reboot metadata.xml && fail "metadata with reboot"
 while read -r name; do
 	grep -q "<parameter name=\"$name\"" metadata.xml || fail "metadata without $name"
 done < <("$agent" --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' | grep -v serve | tr - _)
-agent 0 "$(grep -o 'f.*' <<<"fence_rnbd - let")" --help
+agent 0 "$(grep -o 'f.*' <<<"fence_rnbd - exclude")" --help
 
 summary

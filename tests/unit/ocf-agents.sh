@@ -87,7 +87,7 @@ touch wrong
 agent 2 "it is wrong" target start config=config
 rm wrong
 : >calls
-agent 2 "nothing in it is enabled" target start config=config wait=7
+agent 2 "no export or port is enabled in it" target start config=config wait=7
 [ "$(tail -n 1 calls)" = "restore config --wait 7" ] || fail "rnbd was called: $(cat calls)"
 
 summary

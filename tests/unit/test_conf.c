@@ -161,16 +161,16 @@ static void test_mistakes(void **state)
 	static const struct {
 		const char *text, *where, *what;
 	} cases[] = {
-		{ TARGET "queue = 1\n", "data.conf:3: ", "\"queue\" is no key" },
-		{ TARGET "\n# x\nconfig = a", "data.conf:5: ", "\"config\" is no key" },
-		{ TARGET "json = yes", "data.conf:3: ", "\"json\" is no key" },
-		{ "= 1\n" TARGET, "data.conf:1: ", "\"\" is no key" },
+		{ TARGET "queue = 1\n", "data.conf:3: ", "\"queue\" is not a key" },
+		{ TARGET "\n# x\nconfig = a", "data.conf:5: ", "\"config\" is not a key" },
+		{ TARGET "json = yes", "data.conf:3: ", "\"json\" is not a key" },
+		{ "= 1\n" TARGET, "data.conf:1: ", "\"\" is not a key" },
 		{ TARGET "queues\n", "data.conf:3: ", "\"queues\" has no value" },
 		{ TARGET "queues =\n", "data.conf:3: ", "\"queues\" has no value" },
 		{ TARGET "queues = # 4\n", "data.conf:3: ", "\"queues\" has no value" },
 		{ TARGET "read-only = 1\n", "data.conf:3: ", "read-only is yes or no, not \"1\"" },
-		{ TARGET "queues = 1\nqueues = 1\n", "data.conf:4: ", "queues is there twice" },
-		{ TARGET "export = other\n", "data.conf:3: ", "export is there twice" },
+		{ TARGET "queues = 1\nqueues = 1\n", "data.conf:4: ", "queues is given twice" },
+		{ TARGET "export = other\n", "data.conf:3: ", "export is given twice" },
 		{ "address = host\n", "data.conf: ", "export is missing" },
 		{ "", "data.conf: ", "address is missing" },
 	};
@@ -216,7 +216,7 @@ static void test_files(void **state)
 	assert_true(fputc('\0', f) == 0 && !fclose(f));
 	message = message_of(load, path, NULL, &ret);
 	assert_int_equal(ret, RNBD_EXIT_FAIL);
-	assert_non_null(strstr(message, "is no configuration"));
+	assert_non_null(strstr(message, "not a configuration file"));
 	free(message);
 
 	unlink(path);

@@ -257,9 +257,9 @@ static void test_not_json(void **state)
 static void test_root(void **state)
 {
 	(void)state;
-	assert_bad("[]", "no JSON object");
-	assert_bad("null", "no JSON object");
-	assert_bad("1", "no JSON object");
+	assert_bad("[]", "not a JSON object");
+	assert_bad("null", "not a JSON object");
+	assert_bad("1", "not a JSON object");
 	assert_bad("{}", "'version' is missing");
 	assert_bad("{'version':0}", "'version' is 0");
 	assert_bad("{'version':2,'new':1}", "'version' is 2");
@@ -268,23 +268,23 @@ static void test_root(void **state)
 	assert_bad("{'version':4294967297}", "'version' is 4294967297");
 	assert_bad(V "'version':1}", "twice");
 	assert_bad(V "'limits':{}}", "'limits' is not known");
-	assert_bad(V "'hosts':{}}", "'hosts' has to be an array");
-	assert_bad(V "'exports':null}", "'exports' has to be an array");
+	assert_bad(V "'hosts':{}}", "'hosts' must be an array");
+	assert_bad(V "'exports':null}", "'exports' must be an array");
 }
 
 static void test_host(void **state)
 {
 	(void)state;
-	assert_bad(HOSTS "1]}", "hosts[0]: has to be an object");
-	assert_bad(HOSTS "null]}", "hosts[0]: has to be an object");
+	assert_bad(HOSTS "1]}", "hosts[0]: must be an object");
+	assert_bad(HOSTS "null]}", "hosts[0]: must be an object");
 	assert_bad(HOSTS "{}]}", "hosts[0]: 'uuid' is missing");
-	assert_bad(HOSTS "{'uuid':1}]}", "hosts[0]: 'uuid' has to be a string");
+	assert_bad(HOSTS "{'uuid':1}]}", "hosts[0]: 'uuid' must be a string");
 	assert_bad(HOSTS "{'uuid':'x'}]}", "hosts[0]: 'uuid' is 'x': not a UUID");
 	assert_bad(HOSTS "{'uuid':'00000000-0000-0000-0000-000000000000'}]}", "not a UUID");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "'},{'uuid':'" HOST1_MIXED "'}]}",
-		   "host " HOST1 ": is there twice");
+		   "host " HOST1 ": is defined twice");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':-1}]}",
-		   "host " HOST1 ": 'max_pool_bytes' has to be a whole number");
+		   "host " HOST1 ": 'max_pool_bytes' must be a whole number");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':1.5}]}", "a whole number");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':'1'}]}", "a whole number");
 	/* A number beyond the signed 64 bits of json-c, and one just above its allowed range. */
@@ -299,7 +299,7 @@ static void test_host(void **state)
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':10001}]}", "wanted 1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':18446744073709551616}]}", "1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':1}]}",
-		   "'fence_state' has to be a string");
+		   "'fence_state' must be a string");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':'4294967295 1 " HOST1 "'}]}",
 		   "not what rnbd save writes");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':'7 2 " HOST1 "'}]}",
@@ -312,9 +312,9 @@ static void test_host(void **state)
 		   "too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':-99999999999999999999999}]}",
 		   "not negative");
-	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':''}]}", "leave it out");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':''}]}", "omit it");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':'secret'}]}", "an absolute path");
-	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':null}]}", "has to be a string");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':null}]}", "must be a string");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret':'rnbd-secret:1:00'}]}",
 		   "'secret' is not known");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','exports':[]}]}", "'exports' is not known");
@@ -328,13 +328,13 @@ static void test_export(void **state)
 	(void)state;
 	assert_bad(EXPORTS "{'path':'/x'}]}", "exports[0]: 'name' is missing");
 	assert_bad(EXPORTS "{'name':'../x','path':'/x'}]}", "exports[0]: 'name' is '../x'");
-	assert_bad(EXPORTS "{'name':'a\\u0000b','path':'/x'}]}", "has to be a string");
+	assert_bad(EXPORTS "{'name':'a\\u0000b','path':'/x'}]}", "must be a string");
 	assert_bad(EXPORTS "{'name':'a'}]}", "export a: 'path' is missing");
 	assert_bad(EXPORTS "{'name':'a','path':'x'}]}", "export a: 'path' is 'x'");
 	assert_bad(EXPORTS "{'name':'a','path':'/x\\n'}]}", "white space");
 	assert_bad(EXPORTS "{'name':'a','path':''}]}", "enabled without 'path'");
-	assert_bad(EXPORTS "{'name':'a','path':'/x\\u0000'}]}", "'path' has to be a string");
-	assert_bad(EXPORTS "{'name':'a','path':null}]}", "'path' has to be a string");
+	assert_bad(EXPORTS "{'name':'a','path':'/x\\u0000'}]}", "'path' must be a string");
+	assert_bad(EXPORTS "{'name':'a','path':null}]}", "'path' must be a string");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','readonly':0}]}", "true or false");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','cache':'all'}]}", "none or pagecache");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','write_cache':''}]}", "through or back");
@@ -343,9 +343,9 @@ static void test_export(void **state)
 	assert_bad(EXPORTS "{'name':'a','path':'/x','size':1}]}", "'size' is not known");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','path':'/y'}]}", "same key twice");
 	assert_bad(EXPORTS "{'name':'a','path':'/x'},{'name':'a','path':'/y'}]}",
-		   "export a: is there twice");
+		   "export a: is defined twice");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':{}}]}", "an array of strings");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':[1]}]}", "'hosts'[0] has to be");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':[1]}]}", "'hosts'[0] must be");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['x']}]}", "not a UUID");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['" HOST1 "']}]}",
 		   "export a: it allows host " HOST1 ", which is not in 'hosts'");
@@ -353,7 +353,7 @@ static void test_export(void **state)
 		   "twice");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
 		   "{'name':'b','path':'/y'},{'name':'c','path':'/z','uuid':'" HOST1_MIXED "'}]}",
-		   "export c: export a is to be enabled with the same 'uuid'");
+		   "export c: export a is enabled with the same 'uuid'");
 	/* Two exports may have the same UUID if at most one of them is enabled. */
 	parse_good(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
 		   "{'name':'b','path':'/y','uuid':'" HOST1 "','enable':false}]}", &config);
@@ -369,7 +369,7 @@ static void test_port(void **state)
 
 	(void)state;
 	assert_bad(PORTS "{'addr':'1.2.3.4'}]}", "ports[0]: 'id' is missing");
-	assert_bad(PORTS "{'id':1,'addr':'1.2.3.4'}]}", "ports[0]: 'id' has to be a string");
+	assert_bad(PORTS "{'id':1,'addr':'1.2.3.4'}]}", "ports[0]: 'id' must be a string");
 	assert_bad(PORTS "{'id':'1'}]}", "port 1: 'addr' is missing");
 	assert_bad(PORTS "{'id':'1','addr':''}]}", "enabled without 'addr'");
 	assert_bad(PORTS "{'id':'1','addr':'host'}]}", "numeric IPv4 or IPv6");
@@ -382,7 +382,7 @@ static void test_port(void **state)
 	assert_bad(PORTS "{'id':'1','addr':'::1','exports':['a']}]}",
 		   "port 1: it offers export a, which is not in 'exports'");
 	assert_bad(PORTS "{'id':'1','addr':'::1'},{'id':'2','addr':'::1'}]}",
-		   "port 2: port 1 is to listen at the same address");
+		   "port 2: port 1 listens at the same address");
 	/* Two ports may have the same address if at most one of them is enabled. */
 	parse_good(PORTS "{'id':'1','addr':'::1'},\n"
 		   "{'id':'2','addr':'::1','enable':false},\n"

@@ -88,7 +88,7 @@ static void test_file(void **state)
 	} bad[] = {
 		{ FILE_OF("'exclusive':1"), "true or false" },
 		{ FILE_OF("'owner_state':'7 " HOST1 " " HOST2 " 1'"),
-		  "export a: has \"owner_state\" and is not \"exclusive\"" },
+		  "export a: has \"owner_state\" but is not \"exclusive\"" },
 		/* Generation 0 with an owner, too high a generation, too few or too many fields. */
 		{ OWNED("0 " HOST1 " " HOST2 " 1"), "not what rnbd save writes" },
 		{ OWNED("4026531841 " HOST1 " " HOST2 " 1"), "not what rnbd save writes" },

@@ -119,17 +119,17 @@ static void test_nonsense(void **state)
 	char longest[80];
 
 	(void)state;
-	check_refused("", -EINVAL, "no disk");
-	check_refused("a b", -EINVAL, "no disk");
-	check_refused("rnbd0\n", -EINVAL, "no disk");
-	check_refused("..", -EINVAL, "no disk");
+	check_refused("", -EINVAL, "not a disk");
+	check_refused("a b", -EINVAL, "not a disk");
+	check_refused("rnbd0\n", -EINVAL, "not a disk");
+	check_refused("..", -EINVAL, "not a disk");
 	check_refused("-1", -ENODEV, "-1 is not attached");
 	memset(longest, 'x', sizeof(longest));
 	longest[63] = '\0';
 	check_refused(longest, -ENODEV, longest);
 	longest[63] = 'x';
 	longest[64] = '\0';
-	check_refused(longest, -EINVAL, "no disk");
+	check_refused(longest, -EINVAL, "not a disk");
 }
 
 /* The file at the end of a path selects the disk, after symbolic links. Here it is no disk. */
@@ -142,8 +142,8 @@ static void test_paths(void **state)
 	snprintf(link, sizeof(link), "%s/db", dir);
 	check_refused(link, -ENODEV, "No such file");
 	assert_int_equal(symlink("/dev/null", link), 0);
-	check_refused(link, -EINVAL, "no block device");
-	check_refused(dir, -EINVAL, "no block device");
+	check_refused(link, -EINVAL, "not a block device");
+	check_refused(dir, -EINVAL, "not a block device");
 	unlink(link);
 	rmdir(dir);
 	check_refused("/dev/disk/by-id/rnbd-none", -ENODEV, "No such file");

@@ -25,7 +25,7 @@ began=${EPOCHREALTIME/[.,]/}
 refused rnbd attach "$ADDR" disk0 --wait 0 2>"$OUT/refused"
 took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 cat "$OUT/refused"
-grep -q "gave up the connection" "$OUT/refused" || die "the client does not say what happened"
+grep -q "aborted the connection" "$OUT/refused" || die "the client does not say what happened"
 grep -q "drains older requests" "$OUT/refused" && die "the client says that the target is busy"
 
 # The target numbers its sessions, so the last number is the number of attempts.

@@ -19,7 +19,7 @@ modprobe rnbd || die "modprobe rnbd failed"
 attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
 wait_for 30 attached
 
-connections() { dmesg | grep -c 'connected again'; }
+connections() { dmesg | grep -c 'reconnected, attempt'; }
 
 # happened KIND: succeed if this kind of nastiness has happened
 happened() { grep -q "^nasty_$1 [1-9]" "$MDL_DEBUG"/mdl[01]/stats; }
@@ -32,7 +32,7 @@ until [ "$rounds" -ge 3 ] && happened error && happened fatal && [ "$(connection
 	rounds=$((rounds + 1))
 	[ "$rounds" -lt 30 ] || die "no error in 30 rounds"
 done
-note "$rounds rounds, connected again $(connections) times"
+note "$rounds rounds, reconnected $(connections) times"
 mdl_show
 
 detach "$dev"

@@ -55,7 +55,7 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		access=$(counter "$dev" remote_access)
 		if [[ $profile = irdma || $profile = bnxt_re ]]; then
 			same "$access" 0x6 "remote access of a device that does not switch it off"
-			dmesg_has "device mdl0 does not switch remote access off, it reports 0x6" ||
+			dmesg_has "device mdl0 does not disable remote access, it reports 0x6" ||
 				die "the client does not say that remote access stays on"
 		else
 			same "$access" 0x0 "remote access"

@@ -18,7 +18,7 @@ dev=$(attach disk0) || exit 1
 # connected TIMES: succeed if the disk is live and has reconnected so often; for wait_for
 connected() {
 	[ "$(cat "/sys/block/${dev##*/}/rnbd/state")" = live ] &&
-		[ "$(dmesg | grep -c 'connected again')" = "$1" ]
+		[ "$(dmesg | grep -c 'reconnected, attempt')" = "$1" ]
 }
 
 # load: write and verify data for 20 s
@@ -44,7 +44,7 @@ wait "$load" || die "the load failed"
 
 # The request limits of the disk are those of mlx5, which maps 1 MiB at a time. ionic maps only
 # 64 KiB, so the client must refuse to reconnect over it.
-refuses_device() { [[ $(cat "/sys/block/${dev##*/}/rnbd/last_error") = *"mdl0 maps less at once"* ]]; }
+refuses_device() { [[ $(counter "$dev" last_error) = *"mdl0 maps smaller segments"* ]]; }
 run rdma link delete mdl0
 adapter_link mdl0 d0 bounce=Y profile=ionic
 wait_for 30 refuses_device

@@ -150,7 +150,7 @@ for host in 3 9; do
 	rnbd discover "$ADDR:4428" --host-id "$(host_id $host)" --json >"$OUT/list" 2>"$OUT/hint" ||
 		die "host $host: $(cat "$OUT/hint")"
 	same "$(jq -c . "$OUT/list")" '[]' "list of host $host"
-	grep -q "host $(host_id $host) may attach nothing there" "$OUT/hint" || die "no hint: $(cat "$OUT/hint")"
+	grep -q "host $(host_id $host) is allowed no export there" "$OUT/hint" || die "no hint: $(cat "$OUT/hint")"
 done
 
 count_calls rnbdc_handle_export rnbdc_handle_control

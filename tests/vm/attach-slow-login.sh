@@ -37,7 +37,7 @@ if [ "$NODE" = 1 ]; then
 		wait_for 20 held
 		barrier "held-$way"
 		# The link is still cut, so the target must close the session for this reason first.
-		[ $way != silent ] || wait_for 30 closed "no sign of life from the peer"
+		[ $way != silent ] || wait_for 30 closed "no keep-alive from the peer"
 		barrier "given-up-$way" 150
 		strike rnbd-target delay_login 0
 		wait_for 30 sh -c "! ls /sys/kernel/rnbd-target/sessions | grep -q ."
@@ -90,7 +90,7 @@ barrier attached
 
 begin_attach silent
 lab cut 2
-given_up 14 "no sign of life from the peer"
+given_up 14 "no keep-alive from the peer"
 barrier given-up-silent
 lab join 2
 barrier gone-silent

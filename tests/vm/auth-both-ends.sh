@@ -47,7 +47,7 @@ note "from the moment that a host has a secret, who is attached without it is ou
 dev=$(attach disk0 --queues 2) || exit 1
 same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
 # The client refuses the session before it requests the export.
-fails "has proven no secret" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
+fails "the session is not authenticated" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 live 0 || die "a session is live that nobody has proven"
 rnbd host list | grep -q "^$HOST *yes " || die "host list does not tell that there is a secret"
@@ -130,7 +130,7 @@ only_copy() {
 	same "$(ls -A "${STORED%/*}")" "$HOST" "what is beside the copy"
 }
 run mount -t tmpfs -o mode=700,nr_inodes=1 full "${STORED%/*}"
-fails "nothing is changed: it cannot be kept" rnbd host secret "$HOST" --secret-file "$WRONG"
+fails "nothing is changed: cannot store the secret" rnbd host secret "$HOST" --secret-file "$WRONG"
 same "$(ls -A "${STORED%/*}")" "" "what is on the full disk"
 run umount "${STORED%/*}"
 run mount --bind /dev/full "$DIR/secret"
@@ -199,16 +199,16 @@ grep -q "\"secret_file\": \"$STORED\"" "$OUT/target.json" || die "the file does 
 grep -qF "$(cut -d: -f3 "$RIGHT")" "$OUT/target.json" && die "the file has the secret"
 run rnbd clear
 mv "$STORED" "$OUT/moved"
-fails "is allowed nothing without its secret; run: rnbd host secret" rnbd restore "$OUT/target.json"
+fails "is allowed no export without its secret; run: rnbd host secret" rnbd restore "$OUT/target.json"
 [ ! -e "$DIR" ] || die "the host is there without its secret"
 [ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "somebody is allowed"
 fails "not allowed" rnbd attach "$ADDR" disk0
 mkdir "$DIR"
-fails "is allowed nothing without its secret" rnbd restore "$OUT/target.json"
+fails "is allowed no export without its secret" rnbd restore "$OUT/target.json"
 [ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "a host without its secret is allowed"
 echo 0 >"$CFG/exports/disk0/enable"
 ln -s "$DIR" "$CFG/exports/disk0/allowed_hosts/by-hand"
-fails "export disk0: left disabled: host $HOST is not allowed as wanted, see above" rnbd restore "$OUT/target.json"
+fails "export disk0: left disabled: host $HOST was not restored, see above" rnbd restore "$OUT/target.json"
 same "$(cat "$CFG/exports/disk0/enable")" 0 "the export of a host without its secret"
 rm "$CFG/exports/disk0/allowed_hosts/by-hand"
 cp "$OUT/moved" "$STORED"
@@ -226,7 +226,7 @@ run rnbd restore "$OUT/other.json"
 live 0 || die "a session is live that is proven with the old secret"
 wait_for 20 last_error "wrong secret for this host"
 chmod 644 "$WRONG"
-fails "host $HOST keeps the secret that it has" rnbd restore "$OUT/other.json"
+fails "host $HOST keeps its current secret" rnbd restore "$OUT/other.json"
 run rnbd restore "$OUT/target.json"
 wait_for 20 state_is live
 works "$dev"
@@ -238,7 +238,7 @@ fails "nothing is cleared" rnbd restore --clear "$OUT/other.json"
 grep -qF "host $HOST: $WRONG: see above" <<<"$text" || die "it does not say what is wrong"
 same "$(cat "$DIR/has_secret") $(cat "$CFG/exports/disk0/enable")" "1 1" "secret and export"
 text=$(rnbd restore --check "$OUT/other.json" 2>&1) || die "restore --check: $text"
-grep -qF "$WRONG: others may use it" <<<"$text" || die "restore --check does not say what is wrong"
+grep -qF "$WRONG: accessible to others" <<<"$text" || die "restore --check does not say what is wrong"
 chmod 600 "$WRONG"
 run rnbd restore --clear "$OUT/target.json"
 
@@ -246,7 +246,7 @@ note "a file from before the secret does not bring the host back without"
 run rnbd clear
 text=$(rnbd restore "$OUT/before.json" 2>&1) || die "restore: $text"
 echo "  $text"
-grep -qF "has its secret from $STORED" <<<"$text" || die "it does not say so"
+grep -qF "secret read from $STORED" <<<"$text" || die "it does not say so"
 same "$(cat "$DIR/has_secret")" 1 has_secret
 fails "asks for the secret" rnbd attach "$ADDR" disk0
 dev=$(attach disk0 --secret-file "$RIGHT") || exit 1

@@ -84,7 +84,7 @@ run rnbd export remove disk0 --prune
 cmp "$OLD" "$STORED" || die "the secret is no longer kept"
 text=$(rnbd export add disk0 --path "$disk" --host "$HOST" --port "$ADDR" 2>&1) || die "export add: $text"
 same "$(attr has_secret)" 1 "has_secret after export add"
-grep -qF "host $HOST: has its secret from ${STORED%/*}" <<<"$text" || die "it does not say so: $text"
+grep -qF "host $HOST: secret read from ${STORED%/*}" <<<"$text" || die "it does not say so: $text"
 fails "asks for the secret" rnbd attach "$ADDR" disk0
 run rnbd host deny disk0 "$HOST"
 rmdir "$DIR" || die "rmdir of the host"
@@ -100,7 +100,7 @@ same "$(attr has_secret)" 1 "has_secret after host allow of a host made by hand"
 note "a secret that cannot be read leaves the host closed"
 run rnbd export remove disk0 --prune
 : >"$STORED"
-fails "is allowed nothing without its secret" rnbd export add disk0 --path "$disk" --host "$HOST" --port "$ADDR"
+fails "is allowed no export without its secret" rnbd export add disk0 --path "$disk" --host "$HOST" --port "$ADDR"
 [ ! -e "$DIR" ] || die "the host is there without its secret"
 cp "$OLD" "$STORED"
 
@@ -108,7 +108,7 @@ note "a fenced host is not pruned"
 export_disk disk0 "$disk"
 run rnbd fence "$HOST"
 text=$(rnbd export remove disk0 --prune 2>&1) || die "export remove: $text"
-grep -qF "host $HOST stays, it is fenced" <<<"$text" || die "it does not say so: $text"
+grep -qF "host $HOST is kept, it is fenced" <<<"$text" || die "it does not say so: $text"
 same "$(rnbd fenced "$HOST")" fenced "the host after export remove --prune"
 run rnbd unfence "$HOST"
 export_disk disk0 "$disk"
@@ -125,7 +125,7 @@ load=$!
 wait_for 20 counter_over "$a" requests 100
 fails "there is no such host" rnbd host secret "$(host_id 2)" --secret-file "$NEW" --rotate
 mkdir "$CFG/hosts/$(host_id 2)"
-fails "has no secret that could count" rnbd host secret "$(host_id 2)" --secret-file "$NEW" --rotate
+fails "the host has no secret to rotate" rnbd host secret "$(host_id 2)" --secret-file "$NEW" --rotate
 run rnbd host remove "$(host_id 2)"
 run rnbd host secret "$HOST" --secret-file "$NEW" --rotate
 same "$(attr has_old_secret) $(attr old_secret_sessions)" "1 2" "old secret and its sessions"
@@ -141,7 +141,7 @@ for file in "$OLD" "$NEW"; do
 done
 fails "wrong secret for this host" rnbd discover "$ADDR" --secret-file "$OTHER"
 same "$(attr failed_proofs)" 1 "failed proofs"
-fails "an older secret still counts" rnbd host secret "$HOST" --secret-file "$OTHER" --rotate
+fails "the old secret is still valid" rnbd host secret "$HOST" --secret-file "$OTHER" --rotate
 run rnbd host secret "$HOST" --secret-file "$NEW" --rotate
 same "$(attr old_secret_sessions)" 2 "sessions of the old secret"
 

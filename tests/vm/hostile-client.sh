@@ -84,7 +84,8 @@ start=${EPOCHREALTIME/[.,]/}
 peer --only '@(cm-magic|cm-host-unknown|attach-name-open|login-queues-0|login-pool-0|attach-to-nothing)' >"$OUT/first" ||
 	{ cat "$OUT/first"; die "the target is wrong, or the peer"; }
 for text in "refused: the peer does not speak this protocol" "queue 0 refused: this host is not allowed" \
-	"queue 0: invalid export name" "queue 0: ring slots, slot size" "queue 0: absurd properties" \
+	"queue 0: invalid export name" "queue 0: ring slots, slot size" \
+	"queue 0: login, export or pool properties" \
 	"export \"nothing\" on port .* refused: the port offers no"; do
 	dmesg_has "$text" || die "not in the log: $text"
 done

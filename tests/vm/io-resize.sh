@@ -180,7 +180,7 @@ verify "$third" --rw=randwrite --bs=4k --iodepth=16 --offset=50m --size=4m
 echo "what is refused"
 truncate -s 100 /mnt/b/file
 unwilling "cannot set 1" rnbd export resize file
-wait_for 5 dmesg_has 'export file: its storage has no block left'
+wait_for 5 dmesg_has 'export file: its storage is smaller than one block'
 size "$third" 64 || die "a resize that was refused had an effect"
 truncate -s 64M /mnt/b/file
 resize file

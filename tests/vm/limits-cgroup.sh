@@ -141,11 +141,11 @@ run rmdir $LEAF
 wait_for 5 effective_is /rnbd.slice
 dmesg_has "host $ME: cgroup /rnbd.slice/rnbd-a.slice does not exist or has no io controller: the limits of /rnbd.slice apply" ||
 	die "not in the log"
-wait_for 5 grep -q "host $ME cgroup /rnbd.slice/rnbd-a.slice: that of /rnbd.slice applies" "$OUT/monitor"
+wait_for 5 grep -q "host $ME cgroup /rnbd.slice/rnbd-a.slice: limits of /rnbd.slice apply" "$OUT/monitor"
 sleep 2
 near "$(rate "$one")" $ABOVE "writes of host 1 under the ancestor"
 rnbd host cgroup "$ME" 2>"$OUT/note" >/dev/null
-grep -q 'that of /rnbd.slice applies' "$OUT/note" || die "the tool does not say so"
+grep -q 'limits of /rnbd.slice apply' "$OUT/note" || die "the tool does not say so"
 
 note "it is made again, and then loses the controller"
 run mkdir $LEAF

@@ -249,7 +249,7 @@ param login_timeout_ms 10000
 # The limit is below the number of frames for which such a peer has slots and credits.
 param login_frames 8
 hit violations/rate "${flood[@]}" 1 --frames 40 --seconds 30
-dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || die "not in the log"
+dmesg_has 'protocol error on queue 0: frames exceed the rate limit' || die "not in the log"
 param login_frames 10000
 hit violations/credits "${flood[@]}" 1 --slots 4 --frames 60 --seconds 30
 param login_frames 20

@@ -27,7 +27,7 @@ if [ "$NODE" = 1 ]; then
 	# The first restart uses the numbers of the old connection again, and the connection
 	# manager detects that it is stale. After the second one the target notices the boot id.
 	grep -q 'the client disconnected' "$OUT/ended1" || die "the connection was not stale"
-	grep -q 'the client has been started anew' "$OUT/ended2" || die "not known by its boot id"
+	grep -q 'the client has restarted' "$OUT/ended2" || die "not known by its boot id"
 	barrier end 120
 	configfs_clear
 	unload

@@ -94,7 +94,7 @@ note "given up after $took ms"
 need_counter $took -ge $KEEPALIVE "ms until the connection was given up"
 # Without the probe the limit of a request, 30 s, would apply.
 need_counter $took -lt $((8 * KEEPALIVE + 4000)) "ms until the connection was given up"
-dmesg_has 'no sign of life from the peer' || die "the log does not say why"
+dmesg_has 'no keep-alive from the peer' || die "the log does not say why"
 live() { [ "$(counter "$dev" state)" = live ]; }
 wait_for 60 live
 wait $reader || die "the read failed: $(cat "$OUT/dd")"

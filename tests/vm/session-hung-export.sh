@@ -81,7 +81,7 @@ for dev in "${devs[@]}"; do
 	same "$(counter "$dev" state)" live "state of $dev"
 done
 took=$(dmesg | tr -d '[]' | awk '/test: the link returns/ { from = $1; n = 0 }
-	/connected again/ && from { n++; to = $1 }
+	/reconnected, attempt/ && from { n++; to = $1 }
 	END { if (n == '$DISKS') printf "%d", (to - from) * 1000 }')
 note "the last of $DISKS disks is live $took ms after the link's return"
 [ -n "$took" ] || die "not each disk says so"

@@ -65,6 +65,6 @@ detach_it() { rnbd detach "${devs[$1]}" --wait $((5 * ${LAB_SLOW:-1})); }
 at_once detach_it %d
 none() { [ "$(sessions)" = 0 ]; }
 wait_for 30 none
-dmesg | grep "the protocol" && die "a protocol error"
+dmesg | grep "protocol error" && die "a protocol error"
 configfs_clear
 unload

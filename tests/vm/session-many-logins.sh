@@ -95,7 +95,7 @@ note "all are back within $(($(now_ms) - began)) ms, the target has refused $(($
 wait_for 30 sessions_are $SESSIONS
 at_once $ATTACHES reads_one %d
 each violations -eq 0 || die "a protocol error"
-dmesg | grep "the protocol" && die "a protocol error"
+dmesg | grep "protocol error" && die "a protocol error"
 
 note "all detach"
 detach_it() { rnbd detach "${devs[$1]}" --wait $((10 * ${LAB_SLOW:-1})); }

@@ -55,7 +55,7 @@ dev=$(attach disk0 --queues $QUEUES --keepalive $((500 * SLOW)) --pool 16M) || e
 need_counter $(($(now_ms) - began)) -lt $((15000 * SLOW)) "ms of the attach"
 need "$dev" queues -eq $QUEUES
 wait_for 20 connections_are $((QUEUES - 1))
-wait_for $((20 * SLOW)) said_once "connection $((REFUSED + 1)) of $QUEUES cannot be made"
+wait_for $((20 * SLOW)) said_once "connection $((REFUSED + 1)) of $QUEUES cannot be established"
 counter "$dev" connection_error | grep -q . || die "no connection_error"
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=8m --numjobs=$QUEUES --offset_increment=8m
 
@@ -82,7 +82,8 @@ done
 need "$dev" lost -eq 3
 need "$dev" reconnects -eq 3
 # The client logs the refusal once, and not at each reconnect.
-said_once "connection $((REFUSED + 1)) of $QUEUES cannot be made" || die "the log says it more than once"
+said_once "connection $((REFUSED + 1)) of $QUEUES cannot be established" ||
+	die "the log says it more than once"
 moves
 
 note "the target serves all connections again"
@@ -90,7 +91,7 @@ epoch=$(counter "$dev" epoch)
 barrier recovered
 barrier allowed
 wait_for $((30 * SLOW)) connections_are $QUEUES
-wait_for 10 said_once "connection $((REFUSED + 1)) of $QUEUES is made"
+wait_for 10 said_once "connection $((REFUSED + 1)) of $QUEUES is established"
 same "$(counter "$dev" connection_error)" "" "connection_error"
 same "$(counter "$dev" epoch)" "$epoch" "epoch: the session has not changed"
 moves

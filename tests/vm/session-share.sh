@@ -58,7 +58,7 @@ stop() {
 # the option and VALUE, the value of the session ("-": the session does not have the option)
 contradicts() {
 	local text want="${*:2}: the session has $1; omit it, or use --new-session"
-	[ "$1" != - ] || want="$2: the session is without; omit it, or use --new-session"
+	[ "$1" != - ] || want="$2: the session does not have it; omit it, or use --new-session"
 	if text=$(rnbd attach "$ADDR" disk4 "${@:2}" 2>&1); then die "attached in spite of ${*:2}: $text"; fi
 	echo "  $text"
 	same "$(wc -l <<<"$text")" 1 "lines of the refusal of ${*:2}"

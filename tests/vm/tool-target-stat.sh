@@ -214,7 +214,7 @@ if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "a statistic tha
 run umount "$CFG/exports/disk0/io_stat"
 same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
 wait_for 60 dmesg_has 'waits for the storage of export'
-wait_for 60 dmesg_has "host $HOST: its logins or requests to attach are put off since"
+wait_for 60 dmesg_has "host $HOST: its logins or requests to attach have been put off for"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
 # All sessions begin to wait within a few seconds. After 8 s each of them would have logged a line.
 wait_for 60 sh -c "[ \$(rnbd session list --target --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"

@@ -44,14 +44,18 @@ modprobe rnbd
 same "$(rnbd stat --prometheus | grep '^rnbd_[a-z_]*up' | xargs)" "rnbd_up 1 rnbd_target_up 1" "without a disk"
 same "$(rnbd list --json | jq -c .)" "[]" "no disks"
 
-echo "two at the same time, of which one attaches"
-rnbd attach "$ADDR" disk0 --name both --queues 1 --pool 4M --idempotent >"$OUT/both1" &
-both=$!
-rnbd attach "$ADDR" disk0 --name both --queues 1 --pool 4M --idempotent >"$OUT/both2" || die "both failed"
-wait $both || die "both failed"
-same "$(cat "$OUT/both1")" "$(cat "$OUT/both2")" "the disk of both"
-same "$(rnbd list --json | jq length)" 1 "disks"
-run rnbd detach both
+echo "two at the same time, of which one attaches, with a name and without"
+for named in "--name both" ""; do
+	# shellcheck disable=SC2086 # two words or none
+	at_once=(rnbd attach "$ADDR" disk0 $named --queues 1 --pool 4M --idempotent)
+	"${at_once[@]}" >"$OUT/both1" &
+	both=$!
+	"${at_once[@]}" >"$OUT/both2" || die "one of them failed"
+	wait $both || die "one of them failed"
+	same "$(cat "$OUT/both1")" "$(cat "$OUT/both2")" "the disk of both"
+	same "$(rnbd list --json | jq length)" 1 "disks"
+	run rnbd detach "$(cat "$OUT/both1")"
+done
 
 echo "attached once, however often it is asked for"
 asked=(disk0 --name db --queues 1 --queue-depth 32 --pool 4M --policy fail --idempotent)
@@ -81,9 +85,9 @@ done
 fails 1 'log is not attached' rnbd show log
 fails 1 'rnbd77 is not attached' rnbd stat /dev/rnbd77 1
 fails 1 'No such file' rnbd show /dev/disk/by-id/none
-fails 2 'no block device' rnbd show /dev/null
-fails 1 'is no disk of rnbd' rnbd show /dev/nullb0
-fails 2 'is no disk' rnbd show 'a b'
+fails 2 'not a block device' rnbd show /dev/null
+fails 1 'is not an rnbd disk' rnbd show /dev/nullb0
+fails 2 'is not a disk' rnbd show 'a b'
 # A partition table with one partition of 2048 sectors at sector 2048
 {
 	head -c 446 /dev/zero
@@ -177,7 +181,7 @@ metric "$OUT/rnbd.prom" rnbd_disk_info \
 # The output of show contains that of list.
 rnbd list db --json | jq -e --slurpfile show "$OUT/show" '.[0] | del(.attached_ms, .state_ms) as $list |
 	$show[0] | contains($list) and .attached_ms > 0 and .state_ms > 0 and
-	(.wishes | .queues == 1 and .depth == 32 and .pool_bytes == 4194304)' ||
+	(.requested | .queues == 1 and .depth == 32 and .pool_bytes == 4194304)' ||
 	die "show and list differ"
 grep -qx '  pool_bytes: 4194304' "$OUT/show.txt" || die "no size of the pool"
 

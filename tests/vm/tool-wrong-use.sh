@@ -65,8 +65,8 @@ done
 
 wrong 2 'list: ' '-x is' 'rnbd help list' -- rnbd list -xy
 wrong 2 'list: ' '-y is' 'rnbd help list' -- rnbd list rnbd0 -y
-wrong 2 '--pol may be' '--poll-queues or --policy' 'rnbd help attach' -- rnbd attach "$ADDR" disk0 --pol fail
-wrong 2 '--in=4K may be' '--inline-read or --inline-write' -- rnbd attach "$ADDR" disk0 --in=4K
+wrong 2 '--pol is ambiguous' '--poll-queues or --policy' 'rnbd help attach' -- rnbd attach "$ADDR" disk0 --pol fail
+wrong 2 '--in=4K is ambiguous' '--inline-read or --inline-write' -- rnbd attach "$ADDR" disk0 --in=4K
 wrong 2 '--json=yes' 'no value' 'rnbd help list' -- rnbd list --json=yes
 wrong 2 '"?[2J? ?"' 'rnbd help' -- rnbd $'\e[2J\x7f\n\b'
 
@@ -99,10 +99,10 @@ wrong 2 'export owner disk0' 'UUID of a host, or none' -- rnbd export owner disk
 wrong 2 'export keep' 'more' -- rnbd export keep more
 wrong 2 'export owner disk0' 'exclude each other' -- rnbd export owner disk0 none --no-wait --timeout 1
 wrong 2 'show' 'operand is missing' 'DISK' -- rnbd show
-wrong 2 'stat' 'much' -- rnbd stat rnbd0 1 2 3
+wrong 2 'stat' 'is unexpected' -- rnbd stat rnbd0 1 2 3
 wrong 2 'export show' 'operand is missing' 'NAME' -- rnbd export show
-wrong 2 'export stat' 'much' -- rnbd export stat disk0 1 2 3
-wrong 2 'host stat' 'much' -- rnbd host stat --all 1 2 3
+wrong 2 'export stat' 'is unexpected' -- rnbd export stat disk0 1 2 3
+wrong 2 'host stat' 'is unexpected' -- rnbd host stat --all 1 2 3
 wrong 2 'host allow' 'operand is missing' 'UUID' -- rnbd host allow disk0
 wrong 2 'host deny' 'operand is missing' 'UUID' -- rnbd host deny disk0
 wrong 2 'host list' 'more' -- rnbd host list more
@@ -163,7 +163,7 @@ wrong 2 'DISK | --all' -- rnbd secret set --secret-file /dev/null
 wrong 2 '--secret-file FILE' -- rnbd secret set rnbd0
 wrong 1 '/dev/null' 'regular file' -- rnbd secret set rnbd0 --secret-file /dev/null
 wrong 2 'host secret' 'operand is missing' -- rnbd host secret --clear
-wrong 2 'secret generate' 'too much' -- rnbd secret generate one two
+wrong 2 'secret generate' 'is unexpected' -- rnbd secret generate one two
 wrong 1 'secret generate /nosuch/s' 'No such file' -- rnbd secret generate /nosuch/s
 wrong 2 'host remove 12' 'UUID' 'rnbd host list' -- rnbd host remove 12
 wrong 2 'fence 12' 'UUID' 'rnbd host list' -- rnbd fence 12

@@ -136,7 +136,7 @@ static void starve(enum starving how, const char *why)
 
 static void no_credits(void)
 {
-	starve(MUTE, "the peer gives no credits");
+	starve(MUTE, "the peer returns no credits");
 }
 
 static void credits_lies(void)
@@ -147,7 +147,7 @@ static void credits_lies(void)
 
 static void silence(void)
 {
-	starve(SILENT, "no sign of life from the peer");
+	starve(SILENT, "no keep-alive from the peer");
 }
 
 static const struct client_story stories[] = {

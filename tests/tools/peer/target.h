@@ -46,15 +46,15 @@ enum also {
 	EAGER, DOUBLE, OVERDRAW, LOST, PERSIST,
 };
 
-#define NO_SENSE	"the target's answer makes no sense"
-#define ODD_REFUSAL	"the target's refusal makes no sense"
+#define NO_SENSE	"the connection reply of the target is invalid"
+#define ODD_REFUSAL	"the refusal of the target is invalid"
 #define CLOSED		"the target closed the connection"
 #define SOME_FAULT	"*"	/* any violation that ends the connection */
 #define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
 #define ASKED		"the target asks for the secret of this host (attach with --secret-file)"
 #define UNANSWERED	"the target does not answer the request to attach"
 #define WITHDRAWN	"the export was disabled or withdrawn (on the target: rnbd export list)"
-#define UNPROVEN	"the target did not prove that it knows the secret of this host"
+#define UNPROVEN	"the target did not authenticate with the secret of this host"
 #define WRONG_PROOF	"the target does not know the secret of this host"
 /* A discovery has a time limit of 20 s; a slow machine may reach it before the list is too long. */
 #define TOO_LATE	"the target does not answer the login"

@@ -30,7 +30,7 @@ static struct aside {
 	uint64_t began, ended;
 } asides[] = {
 	{ "busy-for-ever", "or has many logins; try again", 40000 },
-	{ "login-unanswered", "no sign of life from the peer", 30000, true },
+	{ "login-unanswered", "no keep-alive from the peer", 30000, true },
 };
 
 static uint16_t aside_port(size_t i)

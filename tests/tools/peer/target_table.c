@@ -384,9 +384,9 @@ const struct target_case target_table[] = {
 	{ "control-cut", AT_LIVE, NEW_CAPACITY, SHORT, .more = -1 },
 	{ "control-long", AT_LIVE, NEW_CAPACITY, LONG, .more = 8 },
 	{ "credit-flood", AT_LIVE, CREDIT, RATE, .also = FLOOD },
-	{ "live-silence", AT_LIVE, .why = "no sign of life from the peer", .also = SILENT,
+	{ "live-silence", AT_LIVE, .why = "no keep-alive from the peer", .also = SILENT,
 	  .grant = { G(keepalive_ms, 1000) } },
-	{ "live-no-credits", AT_LIVE, .why = "the peer gives no credits", .also = STARVE,
+	{ "live-no-credits", AT_LIVE, .why = "the peer returns no credits", .also = STARVE,
 	  .grant = { G(keepalive_ms, 1000) } },
 	/* lists */
 	{ "list", AT_LIST, DISCOVER_REPLY },
