@@ -257,7 +257,7 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
 		status = RNBD_ST_BUSY;
 	if (!status) {
-		/* Claims and sessions of an earlier run of the client may hold what this one needs. */
+		/* Claims and sessions of an earlier run of the client may hold needed memory. */
 		rnbdt_claim_take(s);
 		rnbdt_close_restarted(s);
 		status = rnbdt_limits_login(s);

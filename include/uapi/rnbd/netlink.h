@@ -34,7 +34,7 @@
 #define RNBD_OPT_TIMEOUT_MAX		86400
 
 /**
- * enum rnbd_policy - what the disk does with I/O while there is no connection
+ * enum rnbd_policy - handling of I/O while the disk has no connection
  * @RNBD_POLICY_QUEUE: I/O waits.
  * @RNBD_POLICY_FAIL: I/O fails.
  */
