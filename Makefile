@@ -83,8 +83,8 @@ uninstall-modules:
 uninstall-tool:
 	$(MAKE) -C userspace uninstall
 
-# What DKMS has of this release already is replaced. In a DESTDIR the sources
-# wait for a DKMS: "dkms install rnbd/RELEASE" on the machine that it is for.
+# The rule replaces what DKMS already has of this release. With a DESTDIR it only copies the
+# sources; run "dkms install rnbd/RELEASE" on the machine that gets them.
 DKMS_SOURCE = $(DESTDIR)/usr/src/rnbd-$(RELEASE)
 dkms:
 ifeq ($(DESTDIR),)

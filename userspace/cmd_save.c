@@ -11,7 +11,7 @@
  * symbolic link stays, and the file that it leads to is replaced; a link that leads to no
  * file is an error. Only the owner may read the file, because any client that knows the
  * UUID of a host without a secret can attach as that host.
- * Concurrency: of two concurrent saves, the last one replaces the whole file.
+ * Concurrency: the last one of two concurrent saves replaces the whole file.
  * Errors: one line for each error. A "save" that fails leaves the old file unchanged and
  * no temporary file. "clear" also ends sessions that begin while it runs.
  */

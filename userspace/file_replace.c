@@ -5,7 +5,7 @@
  * Operation: a temporary file in the same directory is written to stable storage and then
  * renamed to the name of the file.
  * Ownership: no state is kept.
- * Concurrency: of two concurrent replacements, the last one replaces the whole file.
+ * Concurrency: the last one of two concurrent calls replaces the whole file.
  * Errors: a negative errno without a message, which the caller prints. No temporary file
  * is left.
  */

@@ -96,7 +96,7 @@ struct rnbdc_cache {
 	u32 closings;
 	unsigned long *has;
 	struct rnbdc_space *space;
-	spinlock_t *lock;	/* of the queue */
+	spinlock_t *lock;	/* lock of the queue */
 };
 
 /**

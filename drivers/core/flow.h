@@ -46,7 +46,7 @@ struct rnbd_flow_out {
  * @depth: requests that the peer may have in flight
  * @max_depth: maximum of @depth that the peer may ask for
  * @open: a request of the peer for slots is not answered yet
- * @grow: that request asks for more, and the memory is not allocated yet
+ * @grow: the request asks for more, and the memory is not allocated yet
  * @asked: numbers in the latest request of the peer
  */
 struct rnbd_flow_in {

@@ -238,7 +238,7 @@ void rnbdt_budget_read(const struct rnbdt_host *host, struct rnbdt_budget_sums *
 /**
  * rnbdt_budget_hungry - record whether a session wants more memory than the limits leave
  * @s: session
- * @hungry: it does; a session that was hungry already moves to the end of the list
+ * @hungry: true if it does; a session that was hungry already moves to the end of the list
  *
  * Context: process context, host of @s locked.
  */

@@ -64,9 +64,9 @@ enum rnbdt_peer_class {
 
 /**
  * enum rnbdt_half_kind - how a connection counts against the half-open limits
- * @RNBDT_HALF_NONE: it does not count
- * @RNBDT_HALF_OPEN: it counts as open
- * @RNBDT_HALF_CLOSING: it counts as a connection in teardown
+ * @RNBDT_HALF_NONE: does not count
+ * @RNBDT_HALF_OPEN: counts as open
+ * @RNBDT_HALF_CLOSING: counts as a connection in teardown
  */
 enum rnbdt_half_kind {
 	RNBDT_HALF_NONE,

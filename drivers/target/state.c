@@ -449,7 +449,7 @@ void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port
 /**
  * rnbdt_sessions_close_denied - end sessions whose host may use no export of their port now
  * @host: host that an export no longer allows, or NULL if @port no longer offers an export
- * @port: that port, or NULL
+ * @port: port that no longer offers an export, or NULL
  *
  * A new connection of such a host would be refused. If the host may use another export of the
  * port, its session stays.

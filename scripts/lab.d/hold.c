@@ -2,10 +2,10 @@
 /*
  * Locks the data of files into the page cache: hold FILE...
  *
- * It prints "held N MiB" when everything is there, and then sleeps until it is killed, which
- * ends the locks. The holes of a sparse file are left out: a page of a hole takes memory too,
- * and no disk is read for it. Reading a file is not enough to have it in memory later, because
- * a host may shrink its page cache at any time.
+ * The program prints "held N MiB" when everything is there, and then sleeps until it is
+ * killed, which ends the locks. The holes of a sparse file are left out: a page of a hole takes
+ * memory too, and no disk is read for it. Reading a file is not enough to have it in memory
+ * later, because a host may shrink its page cache at any time.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -23,7 +23,7 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* Of many pairs the one whose clock was read the quickest. */
+/* Read TSC and clock many times, and return the pair whose clock was read fastest. */
 static void read_both(uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;

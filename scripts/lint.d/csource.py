@@ -27,7 +27,7 @@ KEYWORDS = set('''auto break case char const continue default do double else enu
 for goto if inline int long register restrict return short signed sizeof static struct switch
 typedef union unsigned void volatile while bool true false NULL'''.split())
 OPEN = {'(': ')', '[': ']', '{': '}'}
-# What the kernel's macros define at file level: position of the name in their arguments.
+# Macros of the kernel that define a name at file level: its position in their arguments.
 NAMING = {'LIST_HEAD': 0, 'HLIST_HEAD': 0, 'LLIST_HEAD': 0, 'DEFINE_PER_CPU': 1}
 EVENTS = {'TRACE_EVENT': 0, 'DEFINE_EVENT': 1, 'DECLARE_EVENT_CLASS': 0}
 # Which argument of these is what later runs the function in which other argument.
@@ -213,7 +213,7 @@ def is_macro_call(tokens, i, macros):
 
 
 def kernel_macro(token, args, static):
-    """What a macro of the kernel defines at file level."""
+    """Return what a macro of the kernel defines at file level."""
     name = token.text
     if name in EVENTS:
         arg = args[EVENTS[name]]

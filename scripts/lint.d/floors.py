@@ -37,7 +37,7 @@ class Exempt:
 
 
 class Floors:
-    """What the data file of a module says."""
+    """The content of the data file of a module."""
 
     def __init__(self, top, module):
         self.module, self.path = module, '%s/%s.floors' % (HERE, module)
@@ -138,7 +138,7 @@ def directions(edges, floors):
 
 
 def unincluded(deps):
-    """Violations: what a header of compat replaces is used without it, as the kernel's."""
+    """Yield each use of an interface that compat replaces, in a file without its header."""
     for (start, end), reasons in deps.edges.items():
         if end.module != 'compat' or start.module == 'compat':
             continue

@@ -18,7 +18,7 @@ PREFIX = {'compat': 'rnbd_compat_', 'core': 'rnbd_', 'client': 'rnbdc_', 'target
 # Names that the kernel's headers prescribe.
 KERNEL_NAMES = {'pr_fmt', 'CREATE_TRACE_POINTS', 'TRACE_SYSTEM', 'TRACE_INCLUDE_PATH',
                 'TRACE_INCLUDE_FILE'}
-# What depends on the version of the kernel, and the results of the probes.
+# Names that depend on the version of the kernel, and the results of the probes.
 VERSION = re.compile(r'\b(?:LINUX_VERSION_\w+|KERNEL_VERSION|RHEL_\w+|UTS_RELEASE)\b|'
                      r'\b(?:linux/version|utsrelease)\.h\b')
 RESULT = re.compile(r'\bRNBD_HAVE_\w+|\bRNBD_PROBE_\w+')
@@ -118,7 +118,7 @@ def forced(source):
 
 
 def prefixes(source, exceptions):
-    """What a file of a module defines begins with the prefix of the module."""
+    """Yield each definition in a file of a module that lacks the prefix of the module."""
     if generated(source.text):
         return
     prefix = PREFIX[source.module]

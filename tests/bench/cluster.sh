@@ -18,7 +18,7 @@
 . ./workloads.sh
 
 TARGET=10.9.0.1
-WEB_FILES=500		# of 16 KiB each
+WEB_FILES=500		# files of 16 KiB each
 POSTMARK=300		# files, and as many transactions
 FILES=300		# files in the archive that untar unpacks
 SIZE=32m

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154 # the script that sources this file sets $BACKENDS, $TARGET and $NVMET
+# shellcheck shell=bash disable=SC2154 # the caller sets $BACKENDS, $TARGET and $NVMET
 # SPDX-License-Identifier: GPL-2.0-only
 # Several disks of one system at the same time. Sourced after ./peers.sh.
 #

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the script that sources this file
+# shellcheck shell=bash disable=SC2034,SC2154 # variables shared with the caller
 # SPDX-License-Identifier: GPL-2.0-only
 # The compared systems. peer_export exports $backend on the machine that calls it; peer_attach on
 # the machine of the client sets $dev.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the script that sources this file
+# shellcheck shell=bash disable=SC2034,SC2154 # variables shared with the caller
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the benchmarks of scale and fairness: figures, and large numbers of hosts, exports and
 # sessions. Sourced after ../lib/lab.sh and ../lib/rnbd.sh.

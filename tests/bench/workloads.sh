@@ -1,8 +1,8 @@
-# shellcheck shell=bash disable=SC2154 # $fs and $sys are of whoever sources this
+# shellcheck shell=bash disable=SC2154 # the caller sets $fs and $sys
 # SPDX-License-Identifier: GPL-2.0-only
 # Workloads for the measured file systems, in $DIR. Sourced after ../lib/lab.sh.
 
-SIZE=32m		# of the file that streams write and read
+SIZE=32m		# size of the file that streams write and read
 TREE=50			# MB of the tree that untar unpacks
 DIR=/mnt/t
 

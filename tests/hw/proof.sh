@@ -94,7 +94,8 @@ part_proof() {
 		-ge $(((mib + mib / 4) << 20)) "bytes that the client read by RDMA READ"
 	case $(counted "$dir/after" remote_access) in
 	0x0) echo "  remote access of the client's queue pairs: 0x0" ;;
-	# The driver decides this (Documentation/explanation/overview.rst), so the results only note it.
+	# The driver decides this (Documentation/explanation/overview.rst), so the results only note
+	# it.
 	0x*) echo "  NOTE: remote access of the client's queue pairs: $(counted "$dir/after" remote_access), the driver does not disable it" ;;
 	*) echo "  remote access of the client's queue pairs: not reported by the device" ;;
 	esac

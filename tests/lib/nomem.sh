@@ -34,8 +34,8 @@ within() {
 	done
 }
 
-# fail MODULE N: of the allocations with a function of MODULE in their stack, let one in N fail. The
-# fractions differ because the queues of soft-RoCE consist of very many single pages.
+# fail MODULE N: let one in N of the allocations fail that have a function of MODULE in their stack.
+# The fractions differ because the queues of soft-RoCE consist of very many single pages.
 fail() {
 	local first last
 	{ read -r first && read -r last; } < <(text "$1")

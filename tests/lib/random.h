@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the tests share, those without cmocka as well: random numbers that can be
- * repeated, and bytes in the order of the wire, written without the code under test.
+ * Helpers for all tests, also those without cmocka: repeatable random numbers, and
+ * functions that write integers in wire byte order without the code under test.
  */
 #ifndef RNBD_RANDOM_H
 #define RNBD_RANDOM_H
@@ -74,7 +74,7 @@ static inline u64 unit_get(const void *at, u32 bytes)
 	return value;
 }
 
-/* What the name of an export may consist of. */
+/* Characters that the name of an export may contain. */
 #define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 
 #endif /* RNBD_RANDOM_H */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
-# short: what is written to an attached disk is read back
+# short: data written to an attached disk are read back
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

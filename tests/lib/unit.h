@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the unit tests share.
+ * Helpers of the unit tests.
  */
 #ifndef RNBD_UNIT_H
 #define RNBD_UNIT_H

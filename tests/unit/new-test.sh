@@ -47,7 +47,7 @@ done
 
 # The text is optional and may have any character.
 says 0 "" "without a text" tests/new io-plain
-same "$(sed -n 's/^# short: //p' tests/vm/io-plain.sh)" "what is written to an attached disk is read back" "the text"
+same "$(sed -n 's/^# short: //p' tests/vm/io-plain.sh)" "data written to an attached disk are read back" "the text"
 odd="a & b \\1 /c \"d\" 'e' \$f"
 says 0 "" "an odd text" tests/new io-odd "$odd"
 same "$(sed -n 's/^# short: //p' tests/vm/io-odd.sh)" "$odd" "the text"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of authentication: the authenticated text byte by byte, the proofs and keys made from
- * it, and the written form of a secret. Another program (Python's hmac module) computed the expected
- * proofs and keys, which Documentation/reference/protocol-authentication.rst lists.
+ * it, and the written form of a secret. Another program (Python's hmac module) computed the
+ * expected proofs and keys, which Documentation/reference/protocol-authentication.rst lists.
  */
 #include "unit.h"
 #include "auth.h"

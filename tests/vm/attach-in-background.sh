@@ -134,7 +134,7 @@ container="setpriv --bounding-set -sys_admin --inh-caps -sys_admin"
 callers=("$container")
 # The debug kernel has no user namespaces.
 [ ! -e /proc/self/ns/user ] || callers+=("unshare --user --map-root-user")
-# not_permitted COMMAND...: it must fail for a caller that has every other capability, and for
+# not_permitted COMMAND...: COMMAND must fail for a caller that has every other capability, and for
 # root of another user namespace
 not_permitted() {
 	local text as

@@ -3,7 +3,7 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
 # adapter: only
 # without: event, because a lost message costs more time than the keep-alive allows
-# short: of two clients with the same session id only the one with the newer epoch keeps the session; logins with an older epoch are refused
+# short: two clients use the same session id: only the one with the newer epoch keeps the session; logins with an older epoch are refused
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

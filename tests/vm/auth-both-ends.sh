@@ -13,7 +13,7 @@ DIR=$CFG/hosts/$HOST
 STORED=/etc/rnbd/secrets/$HOST
 RIGHT=$OUT/right WRONG=$OUT/wrong
 
-# fails PATTERN COMMAND...: it must fail, and its message must have PATTERN; the message is in $text
+# fails PATTERN COMMAND...: COMMAND must fail with PATTERN in its message, which is left in $text
 fails() {
 	local want=$1
 	shift

@@ -14,7 +14,7 @@ STORED=/etc/rnbd/secrets/$HOST
 OLD=$OUT/old NEW=$OUT/new OTHER=$OUT/other
 FOUND=$OUT/found
 
-# fails PATTERN COMMAND...: it must fail, and its message must have PATTERN; the message is in $text
+# fails PATTERN COMMAND...: COMMAND must fail with PATTERN in its message, which is left in $text
 fails() {
 	local want=$1
 	shift

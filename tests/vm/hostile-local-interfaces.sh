@@ -13,7 +13,7 @@ if [ -n "${LAB_SLOW-}" ]; then SOUP=5000 RACE=60; fi
 X=$CFG/exports H=$CFG/hosts P=$CFG/ports
 rows=0
 
-# denied ERROR COMMAND...: it must fail with ERROR in its message
+# denied ERROR COMMAND...: COMMAND must fail with ERROR in its message
 denied() {
 	local text
 

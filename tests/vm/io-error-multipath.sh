@@ -12,7 +12,8 @@ HALF=$((32 * 2048))	# sectors
 # paths MAP: print the state of each path of a multipath map, for example "A F"
 paths() { dmsetup status "$1" | grep -oE '[0-9]+:[0-9]+ [AF] ' | cut -d' ' -f2 | xargs; }
 
-# alone TEXT COMMAND...: it must fail with TEXT; both paths must stay active and read good blocks
+# alone TEXT COMMAND...: COMMAND must fail with TEXT; both paths must stay active and read good
+# blocks
 alone() {
 	local out
 

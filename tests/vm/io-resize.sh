@@ -47,7 +47,7 @@ resize() {
 	same "$text" '' "output of resize"
 }
 
-# unwilling TEXT COMMAND...: it must fail with one line that has TEXT
+# unwilling TEXT COMMAND...: COMMAND must fail with one line that has TEXT
 unwilling() {
 	local want=$1 text
 	shift

@@ -14,8 +14,8 @@ CG=/sys/fs/cgroup
 SLICE=$CG/rnbd.slice
 LEAF=$SLICE/rnbd-a.slice
 MIB=$((1 << 20))
-LIMIT=$((2 * MIB))		# of the cgroup, bytes per second
-ABOVE=$((3 * MIB))		# of its ancestor, bytes per second
+LIMIT=$((2 * MIB))		# bytes per second of the cgroup
+ABOVE=$((3 * MIB))		# bytes per second of its ancestor
 SECONDS_OF_RATE=10
 
 cgroup() { echo "$2" >"$1" || die "$1: $2"; }

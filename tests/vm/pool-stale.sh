@@ -63,7 +63,7 @@ fill() {
 		dd of="$disk" bs=$BYTES iflag=fullblock oflag=direct status=none || die "dd"
 	stored "$1" || die "the disk has not the bytes $1"
 }
-# stored BYTE: that part of the storage contains only BYTE
+# stored BYTE: succeed if the first $BYTES of the storage contain only BYTE
 stored() {
 	dd if="$disk" bs=$BYTES count=1 iflag=direct status=none |
 		tr -d "\\$(printf %o "$1")" | cmp -s - /dev/null

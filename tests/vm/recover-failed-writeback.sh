@@ -3,7 +3,7 @@
 # lab: --cpus 2 --mem 1024 --timeout 300
 # turns: 3
 # adapter: only
-# short: of concurrent writes through the page cache exactly those fail that the device fails; without the rule lost writes are acknowledged
+# short: concurrent writes through the page cache fail exactly if the device fails them; without the rule lost writes are acknowledged
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

@@ -146,7 +146,8 @@ stuck() {
 	read -r _ now <"/sys/block/${1##*/}/inflight"
 	[ "$now" -ge 16 ] && [ "$(writes "$1")" = "$before" ]
 }
-# deactivate DEV: it is fast, fails all I/O, leaves no RDMA object, and may be repeated
+# deactivate DEV: deactivate the disk; it must be fast, fail all I/O, leave no RDMA object, and
+# may be repeated
 deactivate() {
 	local sent took=${EPOCHREALTIME/[.,]/}
 	rnbd deactivate "$1" || die "rnbd deactivate failed"

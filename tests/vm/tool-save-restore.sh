@@ -11,7 +11,7 @@ H1=$(host_id 1) H2=$(host_id 2)
 BY_HAND=ABCDEF00-0000-4000-8000-000000000003
 UUID=11111111-2222-4333-8444-555555555555
 
-# fails PATTERN COMMAND...: it must exit with 1 and print PATTERN; all its output is in $text
+# fails PATTERN COMMAND...: COMMAND must exit with 1 and print PATTERN; all its output is in $text
 fails() { fails_with 1 "$@"; }
 
 # fails_with STATUS PATTERN COMMAND...: the same with another exit status

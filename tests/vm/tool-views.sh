@@ -10,7 +10,7 @@
 
 UUID=5ca1ab1e-0000-4000-8000-000000000001
 
-# fails STATUS TEXT COMMAND...: it must exit with STATUS and print one line, which contains TEXT
+# fails STATUS TEXT COMMAND...: COMMAND must exit with STATUS and print one line that contains TEXT
 fails() {
 	local status=$1 want=$2 text ret=0
 	shift 2

@@ -24,7 +24,7 @@ int qemu_plugin_version = 4;
 
 static const uint8_t mark[] = { 0x0f, 0x1f, 0x84, 0x00, 'm', 'a', 'r', 'k' };
 
-/* Blocks are translated anew now and then: they find their counter again. */
+/* QEMU may translate a block again; the block then gets its former counter. */
 struct counter {
 	uint64_t addr;
 	struct plugin_u64 insns;

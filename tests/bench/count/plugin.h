@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What plugin.c uses of QEMU's plugin interface, version 4: Debian's packages have no
- * header of it.
+ * The part of QEMU's plugin interface, version 4, that plugin.c uses. Debian's packages do
+ * not contain its header.
  */
 #ifndef PLUGIN_H
 #define PLUGIN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files that build messages share.
+ * Helpers of the files that build messages.
  */
 #ifndef RNBD_HOSTILE_BUILD_H
 #define RNBD_HOSTILE_BUILD_H

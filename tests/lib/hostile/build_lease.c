@@ -5,7 +5,7 @@
 #include "hostile_assert.h"
 #include "build.h"
 
-/* Of the pool of the world. */
+/* Build the description of a segment of the pool in the world. */
 static u32 build_segment(void *body)
 {
 	const struct rnbd_grant *grant = hostile_grant();

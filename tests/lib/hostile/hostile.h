@@ -53,7 +53,7 @@ struct world {
 	struct rnbd_pool pool;
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;
-	u32 nr_segments;	/* that the client has received */
+	u32 nr_segments;	/* segments that the client has received */
 	bool is_target;	/* takes proofs of clients */
 	u16 slots;
 	u32 seq;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the files that judge a decoder's result share. Each take_*() gives a message to
- * one decoder and returns its result. @again is memory for what our encoder makes of the
- * decoded message.
+ * Helpers of the files that judge the result of a decoder. Each take_*() gives a message
+ * to one decoder and returns its result. The encoder writes the decoded message to @again.
  */
 #ifndef RNBD_HOSTILE_TAKE_H
 #define RNBD_HOSTILE_TAKE_H

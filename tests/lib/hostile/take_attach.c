@@ -135,7 +135,7 @@ static enum rnbd_proto_err take_capacity(const struct rnbd_ctl_entry *entry)
 		return fault;
 	}
 	check_handle(&info.handle);
-	/* What it is worth depends on the export. */
+	/* The limits of the export decide whether the capacity is valid. */
 	assert_int_equal(rnbd_capacity_ok(info.capacity, block),
 			 info.capacity && !(info.capacity >> 63) && info.capacity % block == 0);
 	rnbd_encode_capacity(&again, &info);

@@ -27,7 +27,7 @@ void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes
 static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 {
 	if (!ctl_known(entry->type)) {
-		/* It is skipped, or ends the connection: the receiver decides. */
+		/* The receiver skips the entry or ends the connection. */
 		assert_int_equal(rnbd_ctl_unknown(entry),
 				 entry->mandatory ? RNBD_PERR_TYPE : RNBD_PERR_NONE);
 		ctl_bodies_accepted[0]++;

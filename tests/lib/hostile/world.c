@@ -92,7 +92,7 @@ static void draw_attempt(void)
 	conn->attempt = conn->conn ? conn->epoch + 1 + below(U32_MAX - conn->epoch) : conn->epoch;
 }
 
-/* What no decoder compares anything with. */
+/* Draw the values that no decoder compares with anything. */
 void draw_identities(void)
 {
 	world.conn.conn = one_in(4) ? 0 : 1 + below(RNBD_CONNS_MAX - 1);
