@@ -55,7 +55,7 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_POOL_GRANTS]	= { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_RELEASES] = { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_RECLAIMS] = { .type = NLA_U64 },
-	[RNBD_ATTR_POOL_WANTED]	= { .type = NLA_U64 },
+	[RNBD_ATTR_POOL_REQUESTED] = { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_DISK_SHARE] = { .type = NLA_U64 },
 };
 
@@ -113,7 +113,7 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 		       sizeof(disk->session_state));
 	disk->pool_used = netlink_u64(tb[RNBD_ATTR_POOL_USED]);
 	disk->pool_held = netlink_u64(tb[RNBD_ATTR_POOL_HELD]);
-	disk->pool_wanted = netlink_u64(tb[RNBD_ATTR_POOL_WANTED]);
+	disk->pool_requested = netlink_u64(tb[RNBD_ATTR_POOL_REQUESTED]);
 	disk->pool_disk_share = netlink_u64(tb[RNBD_ATTR_POOL_DISK_SHARE]);
 	disk->pool_grants = netlink_u64(tb[RNBD_ATTR_POOL_GRANTS]);
 	disk->pool_releases = netlink_u64(tb[RNBD_ATTR_POOL_RELEASES]);

@@ -27,7 +27,7 @@
  * @pool_held: bytes of the segments that the session holds
  * @pool_floor: bytes that the session may hold at any time
  * @pool_max: ceiling of @pool_held in bytes
- * @pool_wanted: total pool size in bytes that the client has requested, 0 without a request
+ * @pool_requested: total pool size in bytes that the client has requested, 0 without a request
  * @pool_share: bytes that the session may hold while memory is short
  * @pool_grants: number of segments granted after the login
  * @pool_releases: number of segments that the client has returned
@@ -57,7 +57,7 @@ struct session {
 	uint64_t pool_held;
 	uint64_t pool_floor;
 	uint64_t pool_max;
-	uint64_t pool_wanted;
+	uint64_t pool_requested;
 	uint64_t pool_share;
 	uint64_t pool_grants;
 	uint64_t pool_releases;

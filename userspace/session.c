@@ -82,7 +82,7 @@ struct json_object *client_session_json(const struct client_session *session)
 	json_add_u64(obj, "pool_held_bytes", disk->pool_held);
 	json_add_u64(obj, "pool_floor_bytes", option_number(&disk->granted, "pool_floor_bytes"));
 	json_add_u64(obj, "pool_used_bytes", disk->pool_used);
-	json_add_u64(obj, "pool_wanted_bytes", disk->pool_wanted);
+	json_add_u64(obj, "pool_requested_bytes", disk->pool_requested);
 	json_add_u64(obj, "pool_disk_share_bytes", disk->pool_disk_share);
 	json_add_u64(obj, "pool_grants", disk->pool_grants);
 	json_add_u64(obj, "pool_releases", disk->pool_releases);
@@ -117,7 +117,7 @@ struct json_object *session_json(const struct session *session)
 	json_add_u64(obj, "pool_held_bytes", session->pool_held);
 	json_add_u64(obj, "pool_floor_bytes", session->pool_floor);
 	json_add_u64(obj, "pool_max_bytes", session->pool_max);
-	json_add_u64(obj, "pool_wanted_bytes", session->pool_wanted);
+	json_add_u64(obj, "pool_requested_bytes", session->pool_requested);
 	json_add_u64(obj, "pool_share_bytes", session->pool_share);
 	json_add_u64(obj, "pool_grants", session->pool_grants);
 	json_add_u64(obj, "pool_releases", session->pool_releases);

@@ -234,7 +234,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_VALUE(pool_units, lease.held),
 	RNBDC_VALUE(pool_floor_units, grant.pool_units),
 	RNBDC_VALUE(pool_max_units, grant.max_units),
-	RNBDC_VALUE(pool_wanted_units, lease.want),
+	RNBDC_VALUE(pool_requested_units, lease.want),
 	RNBDC_VALUE(pool_grants, lease.grants),
 	RNBDC_VALUE(pool_releases, lease.releases),
 	RNBDC_VALUE(pool_reclaims, lease.reclaims),

@@ -66,7 +66,7 @@ static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
 		{ RNBDT_ATTR_POOL_RELEASES, READ_ONCE(s->lease.releases) },
 		{ RNBDT_ATTR_POOL_RECLAIMS, READ_ONCE(s->lease.reclaims) },
 		{ RNBDT_ATTR_POOL_REGISTRATIONS, READ_ONCE(s->lease.registrations) },
-		{ RNBDT_ATTR_POOL_WANTED, (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE },
+		{ RNBDT_ATTR_POOL_REQUESTED, (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE },
 		{ RNBDT_ATTR_POOL_SHARE,
 		  min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes)) },
 	};

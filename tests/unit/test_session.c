@@ -20,7 +20,7 @@
 static struct disk disk_list[] = {
 	{ .disk = "rnbd0", .session = 7, .session_state = "live", .address = "10.9.0.1",
 	  .port = 4427, .pool_used = 4096, .pool_held = 8192, .pool_reclaims = 3,
-	  .pool_wanted = 16384, .pool_disk_share = 7168 },
+	  .pool_requested = 16384, .pool_disk_share = 7168 },
 	{ .disk = "rnbd1", .session = 2, .session_state = "reconnecting", .address = "::1",
 	  .port = 4428 },
 	{ .disk = "rnbd2", .session = 7, .session_state = "live", .address = "10.9.0.1",
@@ -97,7 +97,7 @@ static void test_prometheus_client(void **state)
 	assert_non_null(strstr(text, "rnbd_session_pool_used_bytes" SESSION7 "4096\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_session_pool_size_bytes gauge\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_size_bytes" SESSION7 "8192\n"));
-	assert_non_null(strstr(text, "rnbd_session_pool_wanted_bytes" SESSION7 "16384\n"));
+	assert_non_null(strstr(text, "rnbd_session_pool_requested_bytes" SESSION7 "16384\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_disk_share_bytes" SESSION7 "7168\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_session_pool_reclaims_total counter\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_reclaims_total" SESSION7 "3\n"));

@@ -67,7 +67,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	note "the third host gets what it wants, which is less than its share"
 	steadily third "$third" "${load[@]}"
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
-		die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+		die "it has $(counter "$third" pool_units) units, requested $(counter "$third" pool_requested_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
 	# A segment is protected for 1 s after its grant: look after that time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
