@@ -93,7 +93,7 @@ static void print_target_table(const struct sessions *sessions)
 		table_cell(&table, "%u", session->attachments);
 		table_cell(&table, "%u", session->queues);
 		table_cell(&table, "%u", session->depth);
-		size_cell(&table, session->pool_held);
+		size_cell(&table, session->pool_size);
 		size_cell(&table, session->pool_floor);
 		size_cell(&table, session->pool_max);
 		size_cell(&table, session->pool_requested);
@@ -137,7 +137,7 @@ static void print_client_table(const struct client_sessions *sessions)
 		table_cell(&table, "%s", disk->session_state);
 		number_cell(&table, option_number(&disk->granted, "queues"));
 		number_cell(&table, option_number(&disk->granted, "depth"));
-		size_cell(&table, disk->pool_held);
+		size_cell(&table, disk->pool_size);
 		size_cell(&table, option_number(&disk->granted, "pool_floor_bytes"));
 		size_cell(&table, option_number(&disk->granted, "pool_bytes"));
 		size_cell(&table, disk->pool_used);

@@ -32,7 +32,7 @@
  * @session: number of the session
  * @session_state: state of the session's connection
  * @pool_used: bytes of the session's pool that requests use
- * @pool_held: bytes of the session's pool that the target has granted
+ * @pool_size: bytes of the session's pool that the target has granted
  * @pool_requested: total pool size in bytes that the session has requested, 0 without a request
  * @pool_disk_share: pool bytes that the requests of one disk may use while other disks of the
  *	session need pool space
@@ -67,7 +67,7 @@ struct disk {
 	uint32_t session;
 	char session_state[STATE_SIZE];
 	uint64_t pool_used;
-	uint64_t pool_held;
+	uint64_t pool_size;
 	uint64_t pool_requested;
 	uint64_t pool_disk_share;
 	uint64_t pool_grants;

@@ -41,7 +41,7 @@ static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
 	[RNBDT_ATTR_CGROUP]	 = { .type = NLA_STRING },
 	[RNBDT_ATTR_EFFECTIVE_CGROUP] = { .type = NLA_STRING },
 	[RNBDT_ATTR_ATTACHMENTS] = { .type = NLA_U32 },
-	[RNBDT_ATTR_POOL_HELD]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_SIZE]	 = { .type = NLA_U64 },
 	[RNBDT_ATTR_POOL_FLOOR]	 = { .type = NLA_U64 },
 	[RNBDT_ATTR_POOL_MAX]	 = { .type = NLA_U64 },
 	[RNBDT_ATTR_POOL_GRANTS] = { .type = NLA_U64 },
@@ -106,7 +106,7 @@ int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
 	session->queues = netlink_u32(tb[RNBDT_ATTR_QUEUES]);
 	session->depth = netlink_u32(tb[RNBDT_ATTR_DEPTH]);
 	session->pool_bytes = netlink_u64(tb[RNBDT_ATTR_POOL_BYTES]);
-	session->pool_held = netlink_u64(tb[RNBDT_ATTR_POOL_HELD]);
+	session->pool_size = netlink_u64(tb[RNBDT_ATTR_POOL_SIZE]);
 	session->pool_floor = netlink_u64(tb[RNBDT_ATTR_POOL_FLOOR]);
 	session->pool_max = netlink_u64(tb[RNBDT_ATTR_POOL_MAX]);
 	session->pool_requested = netlink_u64(tb[RNBDT_ATTR_POOL_REQUESTED]);

@@ -79,7 +79,7 @@ struct json_object *client_session_json(const struct client_session *session)
 	json_add_u64(obj, "queues", option_number(&disk->granted, "queues"));
 	json_add_u64(obj, "depth", option_number(&disk->granted, "depth"));
 	json_add_u64(obj, "pool_bytes", option_number(&disk->granted, "pool_bytes"));
-	json_add_u64(obj, "pool_held_bytes", disk->pool_held);
+	json_add_u64(obj, "pool_size_bytes", disk->pool_size);
 	json_add_u64(obj, "pool_floor_bytes", option_number(&disk->granted, "pool_floor_bytes"));
 	json_add_u64(obj, "pool_used_bytes", disk->pool_used);
 	json_add_u64(obj, "pool_requested_bytes", disk->pool_requested);
@@ -114,7 +114,7 @@ struct json_object *session_json(const struct session *session)
 	json_add_u64(obj, "queues", session->queues);
 	json_add_u64(obj, "depth", session->depth);
 	json_add_u64(obj, "pool_bytes", session->pool_bytes);
-	json_add_u64(obj, "pool_held_bytes", session->pool_held);
+	json_add_u64(obj, "pool_size_bytes", session->pool_size);
 	json_add_u64(obj, "pool_floor_bytes", session->pool_floor);
 	json_add_u64(obj, "pool_max_bytes", session->pool_max);
 	json_add_u64(obj, "pool_requested_bytes", session->pool_requested);

@@ -82,7 +82,7 @@ RNBDT_ATTR(memory_bytes, "%llu", READ_ONCE(s->account.pool_bytes) +
 				 atomic64_read(&s->account.io_bytes));
 RNBDT_ATTR(pool_floor, "%llu", READ_ONCE(s->account.floor_bytes));
 RNBDT_ATTR(pool_max, "%llu", READ_ONCE(s->account.max_bytes));
-RNBDT_ATTR(pool_held, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_size, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_requested, "%llu", (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_share, "%llu", min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes)));
 RNBDT_ATTR(pool_reclaiming, "%llu", (u64)READ_ONCE(s->lease.reclaiming) * RNBD_UNIT_SIZE);
@@ -133,7 +133,7 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_pool_bytes.attr,
 	&rnbdt_attr_pool_floor.attr,
 	&rnbdt_attr_pool_max.attr,
-	&rnbdt_attr_pool_held.attr,
+	&rnbdt_attr_pool_size.attr,
 	&rnbdt_attr_pool_requested.attr,
 	&rnbdt_attr_pool_share.attr,
 	&rnbdt_attr_pool_reclaiming.attr,

@@ -19,7 +19,7 @@
 /* The disks are in order; the numbers of their sessions are not. */
 static struct disk disk_list[] = {
 	{ .disk = "rnbd0", .session = 7, .session_state = "live", .address = "10.9.0.1",
-	  .port = 4427, .pool_used = 4096, .pool_held = 8192, .pool_reclaims = 3,
+	  .port = 4427, .pool_used = 4096, .pool_size = 8192, .pool_reclaims = 3,
 	  .pool_requested = 16384, .pool_disk_share = 7168 },
 	{ .disk = "rnbd1", .session = 2, .session_state = "reconnecting", .address = "::1",
 	  .port = 4428 },
