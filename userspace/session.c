@@ -66,7 +66,7 @@ struct json_object *client_session_json(const struct client_session *session)
 	struct json_object *obj = json_object_new_object();
 	const struct disk *disk = session->disk;
 
-	json_add_string(obj, "end", "client");
+	json_add_string(obj, "role", "client");
 	json_add_u64(obj, "session", disk->session);
 	json_add_uuid(obj, "host_id", disk->host_id);
 	json_add_uuid(obj, "session_id", disk->session_id);
@@ -99,7 +99,7 @@ struct json_object *session_json(const struct session *session)
 {
 	struct json_object *obj = json_object_new_object();
 
-	json_add_string(obj, "end", "target");
+	json_add_string(obj, "role", "target");
 	json_add_u64(obj, "session", session->serial);
 	json_add_uuid(obj, "host_id", session->host_id);
 	json_add_uuid(obj, "session_id", session->session_id);

@@ -48,7 +48,7 @@ static void test_gather(void **state)
 	assert_string_equal(sessions.session[1].disks.item[1], "rnbd2");
 
 	obj = client_session_json(&sessions.session[1]);
-	assert_true(json_object_object_get_ex(obj, "end", &value));
+	assert_true(json_object_object_get_ex(obj, "role", &value));
 	assert_string_equal(json_object_get_string(value), "client");
 	assert_true(json_object_object_get_ex(obj, "disks", &value));
 	assert_int_equal(json_object_array_length(value), 2);
