@@ -110,7 +110,7 @@ struct json_object *session_json(const struct session *session)
 	json_add_string(obj, "state", session->state);
 	json_add_string(obj, "reason", session->reason);
 	json_add_u64(obj, "epoch", session->epoch);
-	json_add_u64(obj, "seconds", session->seconds);
+	json_add_u64(obj, "live_seconds", session->seconds);
 	json_add_u64(obj, "queues", session->queues);
 	json_add_u64(obj, "depth", session->depth);
 	json_add_u64(obj, "pool_bytes", session->pool_bytes);
