@@ -224,7 +224,7 @@ static ssize_t rnbdc_counter_show(struct device *dev, struct device_attribute *a
 
 static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_DISK_VALUE(attempt, attempt),
-	RNBDC_VALUE(lost, stats.lost),
+	RNBDC_VALUE(connections_lost, stats.connections_lost),
 	RNBDC_VALUE(reconnects, stats.reconnects),
 	RNBDC_DISK_VALUE(restarts, stats.restarts),
 	RNBDC_DISK_VALUE(replayed, stats.replayed.counter),

@@ -322,7 +322,7 @@ depths | weights | cgroup | neighbour | greedy | newcomer) "measure_$what" ;;
 *) die "what is $what?" ;;
 esac
 for i in "${!devs[@]}"; do
-	same "$(counter "${devs[i]}" lost)" 0 "connections that host $i has lost"
+	same "$(counter "${devs[i]}" connections_lost)" 0 "connections that host $i has lost"
 done
 detach_all
 no_violations

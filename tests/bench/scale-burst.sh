@@ -115,7 +115,7 @@ for pool in whole elastic; do
 	for rw in randread randwrite; do
 		for ((round = 1; round <= rounds; round++)); do burst $pool $rw "$round"; done
 	done
-	need "$dev" lost -eq 0
+	need "$dev" connections_lost -eq 0
 	detach_all
 done
 

@@ -55,10 +55,10 @@ authenticated() { rnbd show "$1" --json | sed -n 's/.*"authenticated": *\([a-z]*
 # lose DEV: break a connection of the disk; the fault point may hit the other disk first
 lose() {
 	local n
-	n=$(counter "$1" lost)
-	until counter_over "$1" lost "$n"; do
+	n=$(counter "$1" connections_lost)
+	until counter_over "$1" connections_lost "$n"; do
 		strike rnbd kill_queue 1
-		wait_quietly 1 counter_over "$1" lost "$n"
+		wait_quietly 1 counter_over "$1" connections_lost "$n"
 	done
 	strike rnbd kill_queue 0
 }

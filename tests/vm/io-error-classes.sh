@@ -15,7 +15,7 @@ gone() { cat "$CFG/exports/$1/gone"; }
 # lives DEV: its session must be live and must have lost no connection
 lives() {
 	same "$(counter "$1" state)" live "state of $1"
-	same "$(counter "$1" lost)" 0 "connections lost by $1"
+	same "$(counter "$1" connections_lost)" 0 "connections lost by $1"
 }
 
 # removed EXPORT DEV COMMAND...: the command removes the storage; I/O must then fail with a path

@@ -115,7 +115,7 @@ same "$(paths both)" "F A" "paths after"
 need "$right" rdma_writes -gt 0
 works /dev/mapper/both
 same "$(counter "$left" state)" live "state of the path whose storage is gone"
-need "$left" lost -eq 0
+need "$left" connections_lost -eq 0
 same "$(<$CFG/exports/left/gone)" 1 gone
 
 dmsetup remove both || die "dmsetup remove failed"

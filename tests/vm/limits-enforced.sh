@@ -339,7 +339,7 @@ param attach_rate 6000
 param attach_burst 8192
 : >"$OUT/quiet"
 wait $worker || die "the data of the client beside it"
-same "$(counter "$dev" lost)" 0 "connections that it lost"
+same "$(counter "$dev" connections_lost)" 0 "connections that it lost"
 detach "$dev"
 for ((i = 0; i < 8; i++)); do rnbd export remove "rogue$i" || die "export remove"; done
 wait_for 60 gone

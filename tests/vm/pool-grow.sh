@@ -103,7 +103,7 @@ note "twice the floor after $(($(now_ms) - began)) ms"
 wait_for 30 counter_is "$dev" pool_units $CEILING
 steadily_end burst
 checker_end other "$other"
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
 
 note "a pool of a fixed size"

@@ -51,7 +51,7 @@ need "$third" pool_reclaims -eq 0
 checker_end first "$first"
 checker_end second "$second"
 steadily_end third
-for dev in "$first" "$second" "$third"; do need "$dev" lost -eq 0; done
+for dev in "$first" "$second" "$third"; do need "$dev" connections_lost -eq 0; done
 for dev in "$first" "$second" "$third"; do detach "$dev"; done
 configfs_clear
 unload

@@ -69,7 +69,7 @@ before=$(completed "$first")
 wait_for 30 completed_over "$first" $((before + 100))
 steadily_end burst
 steadily_end second
-for dev in "$first" "$second"; do need "$dev" lost -eq 0; done
+for dev in "$first" "$second"; do need "$dev" connections_lost -eq 0; done
 verify "$first" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
 for dev in "$first" "$second"; do detach "$dev"; done
 configfs_clear

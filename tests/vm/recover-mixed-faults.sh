@@ -319,7 +319,7 @@ check
 ask stale
 echo "$total faults in $((SECONDS / 60)) min, seed $SEED:"
 for kind in "${KINDS[@]}"; do printf '  %-14s %d\n' "$kind" "${count[$kind]-0}"; done
-echo "lost $(counter "${dev[0]}" lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum restarts)," \
+echo "lost $(counter "${dev[0]}" connections_lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum restarts)," \
      "replayed $(sum replayed), stale requests and frames dropped since the last start $answer"
 cat "$OUT"/gencheck? "$OUT"/verify?
 for i in 0 1; do detach "${dev[i]}"; done

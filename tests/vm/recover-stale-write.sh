@@ -114,7 +114,7 @@ one() {
 		strike rnbd no_hold 0
 		[ "$round" != path-hold ] || strike rnbd no_hold 1
 		strike rnbd kill_queue 1
-		wait_for 20 counter_over "$dev" lost 0
+		wait_for 20 counter_over "$dev" connections_lost 0
 		;;
 	esac
 	case $round in

@@ -94,7 +94,7 @@ done
 note "data, and nothing that broke"
 verify "$dev" --rw=randwrite --bs=4k --iodepth=128 --size=16m
 verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=32m
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 same "$(violations)" "$before" "protocol errors"
 wait_for 30 agree
 note "frames of the client: $(frames_sent) sent, $(frames_received) received"
@@ -115,7 +115,7 @@ need_counter "$(target queue_bytes)" -le $((896 * 1024)) "bytes of the host"
 kill -0 $pid 2>/dev/null || die "fio ended: $(tail -n 5 "$OUT/load" "$OUT/load.said")"
 kill $pid
 wait $pid
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 same "$(violations)" "$before" "protocol errors"
 echo 0 >/sys/module/rnbd_target/parameters/queue_limit_mb
 detach "$dev"
