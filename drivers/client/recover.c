@@ -85,7 +85,7 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	rnbdc_accept_attach(disk);
 	rnbdc_apply_capacity(disk);
 	/* Update the counters first: users who see the new state also see the counters. */
-	disk->stats.restarts += restarted;
+	disk->stats.target_restarts += restarted;
 	atomic64_add(held, &disk->stats.replayed);
 	if (!rnbdc_disk_live(disk)) {
 		atomic64_sub(held, &disk->stats.replayed);

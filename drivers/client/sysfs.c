@@ -226,7 +226,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_DISK_VALUE(attempt, attempt),
 	RNBDC_VALUE(connections_lost, stats.connections_lost),
 	RNBDC_VALUE(reconnects, stats.reconnects),
-	RNBDC_DISK_VALUE(restarts, stats.restarts),
+	RNBDC_DISK_VALUE(target_restarts, stats.target_restarts),
 	RNBDC_DISK_VALUE(replayed, stats.replayed.counter),
 	RNBDC_DISK_VALUE(held, nr_held),
 	RNBDC_VALUE(epoch, epoch),

@@ -101,13 +101,13 @@ detach "$second"
 
 note "the module of the target is unloaded while memory is being reclaimed"
 open_reclaim
-before=$(counter "$first" restarts)
+before=$(counter "$first" target_restarts)
 reclaiming || die "nothing is being reclaimed"
 configfs_clear
 UNLOADS=rnbd_target unload
 strike rnbd no_release 0
 serve_exports
-wait_for 60 counter_over "$first" restarts "$before"
+wait_for 60 counter_over "$first" target_restarts "$before"
 goes_on
 wait_for 60 counter_over "$first" pool_units 1280
 wait_for 60 counter_over "$second" pool_units 1280

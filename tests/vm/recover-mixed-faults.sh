@@ -223,18 +223,18 @@ fault() {
 		lost "$before"
 		;;
 	reload)
-		before=$(sum restarts)
+		before=$(sum target_restarts)
 		ask reload
-		wait_for 60 sum_over restarts "$before"
+		wait_for 60 sum_over target_restarts "$before"
 		;;
 	target-dies)
-		before=$(sum restarts)
+		before=$(sum target_restarts)
 		lab kill 1
 		wait_for 30 some_reconnecting
 		lab start 1
 		boots=$((boots + 1))
 		wait_for 120 test -e "$SHARED/up$boots"
-		wait_for 60 sum_over restarts "$before"
+		wait_for 60 sum_over target_restarts "$before"
 		;;
 	storage)
 		ask suspend
@@ -319,7 +319,7 @@ check
 ask stale
 echo "$total faults in $((SECONDS / 60)) min, seed $SEED:"
 for kind in "${KINDS[@]}"; do printf '  %-14s %d\n' "$kind" "${count[$kind]-0}"; done
-echo "lost $(counter "${dev[0]}" connections_lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum restarts)," \
+echo "lost $(counter "${dev[0]}" connections_lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum target_restarts)," \
      "replayed $(sum replayed), stale requests and frames dropped since the last start $answer"
 cat "$OUT"/gencheck? "$OUT"/verify?
 for i in 0 1; do detach "${dev[i]}"; done
