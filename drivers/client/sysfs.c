@@ -257,7 +257,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_COUNTER(credit_stalls, stats.credit_stalls),
 	RNBDC_COUNTER(sq_stalls, stats.sq_stalls),
 	RNBDC_COUNTER(pool_stalls, stats.pool_stalls),
-	RNBDC_COUNTER(starts, stats.starts),
+	RNBDC_COUNTER(queue_starts, stats.queue_starts),
 	RNBDC_COUNTER(fragmented, stats.fragmented),
 	RNBDC_COUNTER(nomem_retries, stats.nomem_retries),
 	RNBDC_COUNTER(slow_requests, stats.slow_requests),
