@@ -50,7 +50,7 @@ enum value {
 	NR_COUNTERS,
 	/* Values that can decrease */
 	VALUE_IN_FLIGHT = NR_COUNTERS,
-	VALUE_HELD,
+	VALUE_HELD_WRITES,
 	VALUE_POOL_USED,
 	VALUE_POOL_PEAK,
 	NR_VALUES,

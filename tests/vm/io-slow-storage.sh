@@ -97,10 +97,10 @@ put 5 &
 pid=$!
 wait_for 10 in_flight
 strike rnbd kill_queue 1
-wait_for 30 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held"
+wait_for 30 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held_writes"
 wait_for $((4 * limit)) dmesg_has "${dev##*/}: not attached for $limit seconds, I/O fails, 1 writes wait"
 kill -0 $pid || die "the write was given back"
-need "$dev" held -eq 1
+need "$dev" held_writes -eq 1
 fails "Link has been severed" reads "$dev" 1
 speak
 wait $pid || die "I/O error"

@@ -121,14 +121,14 @@ one() {
 	queue-none | path-none)
 		# The attachment waits for the delayed write.
 		wait_for 20 counter_over "$dev" attempt 3
-		need "$dev" held -eq 1
+		need "$dev" held_writes -eq 1
 		kill -0 $pid || die "$round: the write has ended"
 		if [ "$round" = path-none ] && dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then
 			die "$round: a read waits in spite of the policy"
 		fi
 		lab barrier "release-$round"
 		wait $pid || die "$round: I/O error"
-		need "$dev" held -eq 0
+		need "$dev" held_writes -eq 0
 		need "$dev" replayed -eq 1
 		;;
 	queue-drain)
