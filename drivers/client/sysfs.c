@@ -227,7 +227,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_VALUE(connections_lost, stats.connections_lost),
 	RNBDC_VALUE(reconnects, stats.reconnects),
 	RNBDC_DISK_VALUE(target_restarts, stats.target_restarts),
-	RNBDC_DISK_VALUE(replayed, stats.replayed.counter),
+	RNBDC_DISK_VALUE(resent_requests, stats.resent_requests.counter),
 	RNBDC_DISK_VALUE(held_writes, nr_held),
 	RNBDC_VALUE(epoch, epoch),
 	RNBDC_VALUE(connections, nr_connected),

@@ -66,7 +66,7 @@ put 1 || die "I/O error"
 same "$(hits rnbd-target drop_reply)" 1 "replies dropped"
 need "$dev" slow_requests -eq $((slow + 1))
 need "$dev" connections_lost -eq 1
-need "$dev" replayed -eq 1
+need "$dev" resent_requests -eq 1
 same "$(counter "$dev" reason)" "the target has lost a request" reason
 same "$(got)" 0001 "the block"
 note "after $((SECONDS - start)) s"

@@ -129,7 +129,7 @@ one() {
 		lab barrier "release-$round"
 		wait $pid || die "$round: I/O error"
 		need "$dev" held_writes -eq 0
-		need "$dev" replayed -eq 1
+		need "$dev" resent_requests -eq 1
 		;;
 	queue-drain)
 		wait $pid || die "$round: I/O error in spite of the policy"

@@ -104,9 +104,9 @@ wait $load || die "write failed"
 writes=$(<"$OUT/writes")
 was=${before[write requests]}
 done=$(($(io exports disk0 write requests) - was))
-note "$writes writes, $(counter "$dev" replayed) requests replayed, $done counted"
+note "$writes writes, $(counter "$dev" resent_requests) requests resent, $done counted"
 need_counter "$done" -ge "$writes" "writes counted"
-need_counter "$done" -le $((writes + $(counter "$dev" replayed))) "writes counted"
+need_counter "$done" -le $((writes + $(counter "$dev" resent_requests))) "writes counted"
 session=$(rnbd session list --target --json | jq '[.[] | select(.state == "live") | .requests] | add')
 total=$(gawk '{ sub("requests=", "", $2); sum += $2 } END { print sum }' "$CFG/exports/disk0/io_stat")
 need_counter "$session" -lt "$((total - 50))" "requests of the new session"
