@@ -270,7 +270,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_COUNTER(recv_slots, ring.in.slots),
 	RNBDC_COUNTER(send_slots, ring.nr_send),
 	RNBDC_COUNTER(peer_slots, ring.out.slots),
-	RNBDC_COUNTER(depth_now, ring.out.depth),
+	RNBDC_COUNTER(depth_allocated, ring.out.depth),
 	RNBDC_COUNTER(rings_grown, ring.stats.grown),
 	RNBDC_COUNTER(rings_shrunk, ring.stats.shrunk),
 };

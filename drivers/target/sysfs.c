@@ -117,7 +117,7 @@ RNBDT_ADMIN_ATTR(write_bytes, "%llu", rnbdt_read_stats(s).write_bytes);
 RNBDT_ADMIN_ATTR(frames_sent, "%llu", rnbdt_read_stats(s).frames_sent);
 RNBDT_ADMIN_ATTR(frames_received, "%llu", rnbdt_read_stats(s).frames_received);
 RNBDT_ADMIN_ATTR(recv_slots, "%llu", rnbdt_read_stats(s).slots);
-RNBDT_ADMIN_ATTR(requests_now, "%llu", rnbdt_read_stats(s).depth);
+RNBDT_ADMIN_ATTR(requests_allocated, "%llu", rnbdt_read_stats(s).depth);
 
 static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_state.attr,
@@ -147,7 +147,7 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_frames_sent.attr,
 	&rnbdt_attr_frames_received.attr,
 	&rnbdt_attr_recv_slots.attr,
-	&rnbdt_attr_requests_now.attr,
+	&rnbdt_attr_requests_allocated.attr,
 	&rnbdt_attr_queue_bytes.attr,
 	&rnbdt_attr_memory_bytes.attr,
 	NULL
