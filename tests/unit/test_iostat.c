@@ -103,7 +103,7 @@ static void test_since(void **state)
 	now.op[IOSTAT_READ].latency[1] += 3;
 	now.error[0].count++;
 	/* A class of errors that the older sample does not have. */
-	now.error[1] = (struct io_error){ "gone", 2 };
+	now.error[1] = (struct io_error){ "device_removed", 2 };
 	now.nr_errors = 2;
 
 	iostat_since(&old, &now, &diff);

@@ -116,7 +116,7 @@ need "$right" rdma_writes -gt 0
 works /dev/mapper/both
 same "$(counter "$left" state)" live "state of the path whose storage is gone"
 need "$left" connections_lost -eq 0
-same "$(<$CFG/exports/left/gone)" 1 gone
+same "$(<$CFG/exports/left/device_removed)" 1 device_removed
 
 dmsetup remove both || die "dmsetup remove failed"
 detach "$left"
