@@ -44,7 +44,8 @@ const struct target_kind target_hosts = {
 	.values = {
 		{ "fenced", "fenced", "1 if the host is fenced." },
 		{ "sessions", "sessions", "Sessions of the host." },
-		{ "failed_proofs", "failed_proofs_total", "Logins with a wrong secret." },
+		{ "authentication_failures", "authentication_failures_total",
+		  "Logins with a wrong secret." },
 		{ "logins_put_off", "logins_put_off_total",
 		  "Connections and logins that the host had to retry." },
 		{ "stale_frames", "stale_frames_total",

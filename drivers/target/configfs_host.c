@@ -229,8 +229,8 @@ static ssize_t rnbdt_host_##_name##_show(struct config_item *item, char *page)	\
 	return sysfs_emit(page, "%lld\n", atomic64_read(&(_counter)));		\
 }
 
-RNBDT_HOST_COUNTER(failed_proofs, host->failed_proofs)
-CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
+RNBDT_HOST_COUNTER(authentication_failures, host->authentication_failures)
+CONFIGFS_ATTR_RO(rnbdt_host_, authentication_failures);
 RNBDT_HOST_COUNTER(stale_frames, host->stale_frames)
 CONFIGFS_ATTR_RO(rnbdt_host_, stale_frames);
 RNBDT_HOST_COUNTER(late_requests, host->late_requests)
@@ -306,7 +306,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_has_old_secret,
 	&rnbdt_host_attr_old_secret_sessions,
 	&rnbdt_host_attr_outdated_sessions,
-	&rnbdt_host_attr_failed_proofs,
+	&rnbdt_host_attr_authentication_failures,
 	&rnbdt_host_attr_logins_put_off,
 	&rnbdt_host_attr_stale_frames,
 	&rnbdt_host_attr_late_requests,

@@ -182,7 +182,7 @@ struct rnbdt_waits {
  * @secret: secret with which clients of the host must authenticate, or NULL; rnbdt_lock
  * @old_secret: former secret that clients may use instead of @secret, or NULL; always NULL if
  *	@secret is NULL; rnbdt_lock
- * @failed_proofs: number of logins with a wrong proof
+ * @authentication_failures: number of logins with a wrong proof
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
  *	host lock, read without
  * @io_bytes: bytes charged for requests in flight, see rnbdt_queue_budget_take_io()
@@ -245,7 +245,7 @@ struct rnbdt_host {
 	struct list_head claims;
 	struct rnbdt_secret *secret;
 	struct rnbdt_secret *old_secret;
-	atomic64_t failed_proofs;
+	atomic64_t authentication_failures;
 	u64 queue_bytes;
 	atomic64_t io_bytes;
 	unsigned long id;

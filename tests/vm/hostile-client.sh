@@ -106,7 +106,7 @@ need_counter "$(cat "$OUT/rounds")" -ge 1 "rounds of the lawful client"
 same "$(counter "$dev" connections_lost)" 0 "connections that the lawful client lost"
 same "$(rnbd session list --target --json | jq length)" 1 "sessions that are left"
 rdma_own_is "$resources" || wait_for 20 rdma_own_is "$resources"
-need_counter "$(cat "$CFG/hosts/$(host_id 5)/failed_proofs")" -ge 9 "failed proofs"
+need_counter "$(cat "$CFG/hosts/$(host_id 5)/authentication_failures")" -ge 9 "authentication failures"
 detach "$dev"
 
 note "two clients that need more memory than there is"
