@@ -46,7 +46,7 @@ const struct target_kind target_hosts = {
 		{ "sessions", "sessions", "Sessions of the host." },
 		{ "authentication_failures", "authentication_failures_total",
 		  "Logins with a wrong secret." },
-		{ "logins_put_off", "logins_put_off_total",
+		{ "logins_deferred", "logins_deferred_total",
 		  "Connections and logins that the host had to retry." },
 		{ "stale_frames", "stale_frames_total",
 		  "Frames of closing sessions of the host that were dropped unread." },

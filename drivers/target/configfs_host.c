@@ -242,11 +242,11 @@ CONFIGFS_ATTR_RO(rnbdt_host_, waited_requests);
 RNBDT_HOST_COUNTER(waited_bytes, host->waits.bytes)
 CONFIGFS_ATTR_RO(rnbdt_host_, waited_bytes);
 
-static ssize_t rnbdt_host_logins_put_off_show(struct config_item *item, char *page)
+static ssize_t rnbdt_host_logins_deferred_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%llu\n", READ_ONCE(rnbdt_to_host(item)->put_off.count));
+	return sysfs_emit(page, "%llu\n", READ_ONCE(rnbdt_to_host(item)->deferred.count));
 }
-CONFIGFS_ATTR_RO(rnbdt_host_, logins_put_off);
+CONFIGFS_ATTR_RO(rnbdt_host_, logins_deferred);
 
 static ssize_t rnbdt_host_weight_show(struct config_item *item, char *page)
 {
@@ -307,7 +307,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_old_secret_sessions,
 	&rnbdt_host_attr_outdated_sessions,
 	&rnbdt_host_attr_authentication_failures,
-	&rnbdt_host_attr_logins_put_off,
+	&rnbdt_host_attr_logins_deferred,
 	&rnbdt_host_attr_stale_frames,
 	&rnbdt_host_attr_late_requests,
 	&rnbdt_host_attr_queued_requests,

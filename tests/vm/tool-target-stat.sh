@@ -215,7 +215,7 @@ run umount "$CFG/exports/disk0/io_stat"
 same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
 wait_for 60 dmesg_has 'waits for the storage of export'
 wait_for 60 dmesg_has "host $HOST: its logins or requests to attach have been put off for"
-need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
+need_counter "$(cat "$CFG/hosts/$HOST/logins_deferred")" -gt $WAITING "logins deferred"
 # All sessions begin to wait within a few seconds. After 8 s each of them would have logged a line.
 wait_for 60 sh -c "[ \$(rnbd session list --target --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"
 since=$(dmesg | sed -n '0,/waits for the storage/s/^\[ *\([0-9]*\)\..*waits for the storage.*/\1/p')
