@@ -55,9 +55,9 @@ const struct target_kind target_hosts = {
 		{ "weight", "weight", "Share of the host in the service of the storage." },
 		{ "queued_requests", "queued_requests",
 		  "Requests of the host that wait for their turn at the storage." },
-		{ "waited_requests", "waited_requests_total",
+		{ "throttled_requests", "throttled_requests_total",
 		  "Requests of the host that had to wait for their turn at the storage." },
-		{ "waited_bytes", "waited_bytes_total",
+		{ "throttled_bytes", "throttled_bytes_total",
 		  "Length of the requests that waited before they were submitted to the storage." },
 	},
 };

@@ -237,10 +237,10 @@ RNBDT_HOST_COUNTER(late_requests, host->late_requests)
 CONFIGFS_ATTR_RO(rnbdt_host_, late_requests);
 RNBDT_HOST_COUNTER(queued_requests, host->waits.queued)
 CONFIGFS_ATTR_RO(rnbdt_host_, queued_requests);
-RNBDT_HOST_COUNTER(waited_requests, host->waits.requests)
-CONFIGFS_ATTR_RO(rnbdt_host_, waited_requests);
-RNBDT_HOST_COUNTER(waited_bytes, host->waits.bytes)
-CONFIGFS_ATTR_RO(rnbdt_host_, waited_bytes);
+RNBDT_HOST_COUNTER(throttled_requests, host->waits.requests)
+CONFIGFS_ATTR_RO(rnbdt_host_, throttled_requests);
+RNBDT_HOST_COUNTER(throttled_bytes, host->waits.bytes)
+CONFIGFS_ATTR_RO(rnbdt_host_, throttled_bytes);
 
 static ssize_t rnbdt_host_logins_deferred_show(struct config_item *item, char *page)
 {
@@ -311,8 +311,8 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_stale_frames,
 	&rnbdt_host_attr_late_requests,
 	&rnbdt_host_attr_queued_requests,
-	&rnbdt_host_attr_waited_requests,
-	&rnbdt_host_attr_waited_bytes,
+	&rnbdt_host_attr_throttled_requests,
+	&rnbdt_host_attr_throttled_bytes,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
 	&rnbdt_host_attr_fence_done,
