@@ -305,7 +305,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_old_secret,
 	&rnbdt_host_attr_has_old_secret,
 	&rnbdt_host_attr_old_secret_sessions,
-	&rnbdt_host_attr_outdated_sessions,
+	&rnbdt_host_attr_stale_secret_sessions,
 	&rnbdt_host_attr_authentication_failures,
 	&rnbdt_host_attr_logins_deferred,
 	&rnbdt_host_attr_stale_frames,
