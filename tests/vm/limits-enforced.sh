@@ -365,7 +365,7 @@ param half_open_grace_ms 60000
 flooded limits/half_open_host 1
 flood_ends
 param half_open_grace_ms 500
-flooded limits/half_open_ended 1
+flooded limits/half_open_evicted 1
 flood_ends
 
 ip addr add 10.9.0.101/24 dev eth0 || die "address"
@@ -409,7 +409,7 @@ done
 "${flood[@]}" 500 --sources "$sources" --seconds $((450 * ${LAB_SLOW:-1})) >"$OUT/flood" 2>&1 &
 pid=$!
 wait_for 60 over limits/half_open_host 100
-wait_for 60 over limits/half_open_ended 10
+wait_for 60 over limits/half_open_evicted 10
 most=0
 for i in 1 2; do
 	began=${EPOCHREALTIME/[.,]/}
