@@ -65,7 +65,7 @@ prometheus() { rnbd stat --prometheus | grep -v 'le="[0-9]'; }
 all_help() {
 	local command
 	rnbd help
-	rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z]*\)  .*/\1/p' | while read -r command; do
+	rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z-]*\)  .*/\1/p' | while read -r command; do
 		printf '\n'
 		# shellcheck disable=SC2086 # one word or two
 		rnbd help $command
