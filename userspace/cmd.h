@@ -37,7 +37,7 @@ int cmd_export_show(const struct args *args);
 int cmd_export_stat(const struct args *args);
 int cmd_export_window(const struct args *args);
 int cmd_export_owner(const struct args *args);
-int cmd_export_keep(const struct args *args);
+int cmd_export_record_owners(const struct args *args);
 int cmd_host_allow(const struct args *args);
 int cmd_host_deny(const struct args *args);
 int cmd_host_limit(const struct args *args);

@@ -26,7 +26,7 @@
  */
 struct export {
 	char *path, *state, *cache, *write_cache, *uuid, *owner;
-	bool enabled, gone, readonly, exclusive;
+	bool enabled, device_removed, readonly, exclusive;
 	uint64_t size, window, sessions, closing;
 	struct strlist hosts, readonly_hosts, ports;
 };
@@ -87,7 +87,7 @@ static void read_export(const char *name, struct link_map *ports, struct export 
 		.state = configfs_read(dir, "state"),
 		.owner = configfs_read(dir, "owner"),
 		.enabled = configfs_read_u64(dir, "enable"),
-		.gone = configfs_read_u64(dir, "gone"),
+		.device_removed = configfs_read_u64(dir, "device_removed"),
 		.readonly = configfs_read_u64(dir, "readonly"),
 		.exclusive = configfs_read_u64(dir, "exclusive"),
 		.size = configfs_read_u64(dir, "size"),
@@ -128,7 +128,7 @@ static struct json_object *export_json(const char *name, const struct export *ex
 	json_add_string(obj, "path", export->path);
 	json_add_u64(obj, "size", export->size);
 	json_add_bool(obj, "enabled", export->enabled);
-	json_add_bool(obj, "gone", export->gone);
+	json_add_bool(obj, "device_removed", export->device_removed);
 	json_add_string(obj, "state", export->state);
 	json_add_bool(obj, "readonly", export->readonly);
 	json_add_string(obj, "cache", export->cache);
@@ -155,7 +155,7 @@ static void table_export(struct table *table, const char *name,
 	table_cell(table, "%s", name);
 	table_cell(table, "%s", export->path);
 	table_cell(table, "%s", export->enabled ? size : "-");
-	table_cell(table, "%s%s%s", export->gone ? "gone" : export->state,
+	table_cell(table, "%s%s%s", export->device_removed ? "device_removed" : export->state,
 		   export->readonly ? ",ro" : "", export->exclusive ? ",excl" : "");
 	table_cell(table, "%s", export->cache);
 	table_cell(table, "%zu", export->hosts.nr + export->readonly_hosts.nr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * rnbd export owner: show, end or move the ownership of an exclusive export; rnbd export
- * keep: record the owners in files as hosts attach and detach.
+ * record-owners: record the owners in files as hosts attach and detach.
  *
  * Operation: the kernel closes the attachment of the earlier owner at once, and the
  * command records the new owner in a file. A change that cannot be recorded is a failure,
@@ -25,7 +25,7 @@
 #include "target.h"
 #include "target_wait.h"
 
-#define KEEP_NAP_MS	1000
+#define RECORD_NAP_MS	1000
 
 static int show_owner(const char *dir)
 {
@@ -62,52 +62,52 @@ static int move_owner(const struct args *args, const char *dir, const char *host
 }
 
 /**
- * struct kept - the last recorded owner of an export
+ * struct recorded - the last recorded owner of an export
  * @name: name of the export
  * @state: value of the attribute owner_state
  */
-struct kept {
+struct recorded {
 	char *name;
 	char *state;
 };
 
 /**
- * struct all_kept - the exports at the last reading of configfs
- * @kept: exports, sorted by name
- * @nr: number of exports in @kept
+ * struct all_recorded - the exports at the last reading of configfs
+ * @recorded: exports, sorted by name
+ * @nr: number of exports in @recorded
  */
-struct all_kept {
-	struct kept *kept;
+struct all_recorded {
+	struct recorded *recorded;
 	size_t nr;
 };
 
 /* Take the recorded state of an export out of @old; callers pass the names in sorted order. */
-static char *take_state(struct all_kept *old, size_t *next, const char *name)
+static char *take_state(struct all_recorded *old, size_t *next, const char *name)
 {
 	char *state;
 
-	while (*next < old->nr && strverscmp(old->kept[*next].name, name) < 0)
+	while (*next < old->nr && strverscmp(old->recorded[*next].name, name) < 0)
 		(*next)++;
-	if (*next == old->nr || strcmp(old->kept[*next].name, name))
+	if (*next == old->nr || strcmp(old->recorded[*next].name, name))
 		return NULL;
-	state = old->kept[*next].state;
-	old->kept[*next].state = NULL;
+	state = old->recorded[*next].state;
+	old->recorded[*next].state = NULL;
 	return state;
 }
 
-static void free_kept(struct all_kept *all)
+static void free_recorded(struct all_recorded *all)
 {
 	size_t i;
 
 	for (i = 0; i < all->nr; i++) {
-		free(all->kept[i].name);
-		free(all->kept[i].state);
+		free(all->recorded[i].name);
+		free(all->recorded[i].state);
 	}
-	free(all->kept);
+	free(all->recorded);
 }
 
 /* Record the owner of an export if it differs from @old. Returns 0 or a negative errno. */
-static int keep_one(const char *name, char *old, struct all_kept *now)
+static int record_one(const char *name, char *old, struct all_recorded *now)
 {
 	char *dir = configfs_path("exports/%s", name);
 	char *state = configfs_try(dir, "owner_state");
@@ -119,8 +119,8 @@ static int keep_one(const char *name, char *old, struct all_kept *now)
 	if (ret == -ESTALE)
 		ret = 0;
 	if (state && !ret) {
-		now->kept = grow(now->kept, now->nr, sizeof(*now->kept));
-		now->kept[now->nr++] = (struct kept) { xstrdup(name), state };
+		now->recorded = grow(now->recorded, now->nr, sizeof(*now->recorded));
+		now->recorded[now->nr++] = (struct recorded) { xstrdup(name), state };
 		state = NULL;
 	}
 	free(state);
@@ -130,18 +130,18 @@ static int keep_one(const char *name, char *old, struct all_kept *now)
 }
 
 /* Record the owners that changed since the last call. Returns 0 or a negative errno. */
-static int keep_changed(struct all_kept *old)
+static int record_changed(struct all_recorded *old)
 {
 	char *all = configfs_path("exports");
 	struct strlist names = { };
-	struct all_kept now = { };
+	struct all_recorded now = { };
 	size_t next = 0, i;
 	int ret = 0;
 
 	configfs_names(all, &names);
 	for (i = 0; !ret && i < names.nr; i++)
-		ret = keep_one(names.item[i], take_state(old, &next, names.item[i]), &now);
-	free_kept(old);
+		ret = record_one(names.item[i], take_state(old, &next, names.item[i]), &now);
+	free_recorded(old);
 	*old = now;
 	strlist_free(&names);
 	free(all);
@@ -149,14 +149,14 @@ static int keep_changed(struct all_kept *old)
 }
 
 /* configfs has no events, so this command reads the attributes once a second. */
-int cmd_export_keep(const struct args *args)
+int cmd_export_record_owners(const struct args *args)
 {
-	struct all_kept kept = { };
+	struct all_recorded recorded = { };
 
 	(void)args;
-	while (!keep_changed(&kept))
-		take_nap(KEEP_NAP_MS);
-	free_kept(&kept);
+	while (!record_changed(&recorded))
+		take_nap(RECORD_NAP_MS);
+	free_recorded(&recorded);
 	return RNBD_EXIT_FAIL;
 }
 

@@ -238,7 +238,7 @@ int cmd_host_secret(const struct args *args)
 		close(copy.store);
 	/* A rotation closes no session. */
 	if (!ret && !args_has(args, "rotate"))
-		ret = target_wait_outdated(dir);
+		ret = target_wait_stale_secret(dir);
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

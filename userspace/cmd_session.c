@@ -67,7 +67,7 @@ static void print_target_table(const struct sessions *sessions)
 {
 	static const char * const heads[] = {
 		"SESSION", "HOST", "ADDRESS", "EXPORT", "STATE", "SINCE", "ATTACHED", "QUEUES",
-		"DEPTH", "POOL", "FLOOR", "MAX", "WANTED", "SHARE", "GRANTS", "RECLAIMS",
+		"DEPTH", "POOL", "FLOOR", "MAX", "REQUESTED", "SHARE", "GRANTS", "RECLAIMS",
 		"REQUESTS", "READ", "WRITTEN",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
@@ -93,10 +93,10 @@ static void print_target_table(const struct sessions *sessions)
 		table_cell(&table, "%u", session->attachments);
 		table_cell(&table, "%u", session->queues);
 		table_cell(&table, "%u", session->depth);
-		size_cell(&table, session->pool_held);
+		size_cell(&table, session->pool_size);
 		size_cell(&table, session->pool_floor);
 		size_cell(&table, session->pool_max);
-		size_cell(&table, session->pool_wanted);
+		size_cell(&table, session->pool_requested);
 		size_cell(&table, session->pool_share);
 		number_cell(&table, session->pool_grants);
 		number_cell(&table, session->pool_reclaims);
@@ -111,7 +111,7 @@ static void print_client_table(const struct client_sessions *sessions)
 {
 	static const char * const heads[] = {
 		"SESSION", "HOST", "TARGET", "STATE", "QUEUES", "DEPTH", "POOL", "FLOOR", "MAX",
-		"USED", "WANTED", "DISK-SHARE", "GRANTS", "RECLAIMS", "DISKS",
+		"USED", "REQUESTED", "DISK-SHARE", "GRANTS", "RECLAIMS", "DISKS",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	static const uint8_t no_host[UUID_SIZE];
@@ -137,11 +137,11 @@ static void print_client_table(const struct client_sessions *sessions)
 		table_cell(&table, "%s", disk->session_state);
 		number_cell(&table, option_number(&disk->granted, "queues"));
 		number_cell(&table, option_number(&disk->granted, "depth"));
-		size_cell(&table, disk->pool_held);
+		size_cell(&table, disk->pool_size);
 		size_cell(&table, option_number(&disk->granted, "pool_floor_bytes"));
 		size_cell(&table, option_number(&disk->granted, "pool_bytes"));
 		size_cell(&table, disk->pool_used);
-		size_cell(&table, disk->pool_wanted);
+		size_cell(&table, disk->pool_requested);
 		size_cell(&table, disk->pool_disk_share);
 		number_cell(&table, disk->pool_grants);
 		number_cell(&table, disk->pool_reclaims);

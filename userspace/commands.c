@@ -241,9 +241,9 @@ const struct command commands[] = {
 	  "it. UUID: that host owns it. Disks of the earlier owner fail for good. The command\n"
 	  "waits until the storage has completed the requests of the earlier owner.",
 	  export_owner_opts, 1, 2, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_owner },
-	{ "export keep", "", "record the owners of exclusive exports until interrupted",
+	{ "export record-owners", "", "record the owners of exclusive exports until interrupted",
 	  "The record survives a crash of the target. The service rnbd-owners runs this command.",
-	  NULL, 0, 0, NULL, NULL, cmd_export_keep },
+	  NULL, 0, 0, NULL, NULL, cmd_export_record_owners },
 	{ "host allow", "EXPORT UUID...", "allow hosts to attach an export",
 	  "The same as rnbd export allow.",
 	  allow_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },

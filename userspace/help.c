@@ -23,7 +23,7 @@ void help_all(const struct command *table)
 	puts("rnbd " RNBD_RELEASE " - block devices over RDMA\n\n"
 	     "usage: rnbd COMMAND [OPERAND...] [OPTION...]\n");
 	for (; table->name; table++)
-		printf("  %-16s %s\n", table->name, table->summary);
+		printf("  %-20s  %s\n", table->name, table->summary);
 	puts("\nMore about a command: rnbd help COMMAND");
 }
 
@@ -71,7 +71,7 @@ int help_group(const struct command *table, const char *group)
 	printf("usage: rnbd %s COMMAND [OPERAND...] [OPTION...]\n\n", group);
 	for (; table->name; table++) {
 		if (help_in_group(table, group))
-			printf("  %-16s %s\n", table->name, table->summary);
+			printf("  %-20s  %s\n", table->name, table->summary);
 	}
 	return RNBD_EXIT_OK;
 }

@@ -51,11 +51,11 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_SESSION]	= { .type = NLA_U32 },
 	[RNBD_ATTR_SESSION_STATE] = { .type = NLA_STRING },
 	[RNBD_ATTR_POOL_USED]	= { .type = NLA_U64 },
-	[RNBD_ATTR_POOL_HELD]	= { .type = NLA_U64 },
+	[RNBD_ATTR_POOL_SIZE]	= { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_GRANTS]	= { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_RELEASES] = { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_RECLAIMS] = { .type = NLA_U64 },
-	[RNBD_ATTR_POOL_WANTED]	= { .type = NLA_U64 },
+	[RNBD_ATTR_POOL_REQUESTED] = { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_DISK_SHARE] = { .type = NLA_U64 },
 };
 
@@ -112,8 +112,8 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 	netlink_string(tb[RNBD_ATTR_SESSION_STATE], disk->session_state,
 		       sizeof(disk->session_state));
 	disk->pool_used = netlink_u64(tb[RNBD_ATTR_POOL_USED]);
-	disk->pool_held = netlink_u64(tb[RNBD_ATTR_POOL_HELD]);
-	disk->pool_wanted = netlink_u64(tb[RNBD_ATTR_POOL_WANTED]);
+	disk->pool_size = netlink_u64(tb[RNBD_ATTR_POOL_SIZE]);
+	disk->pool_requested = netlink_u64(tb[RNBD_ATTR_POOL_REQUESTED]);
 	disk->pool_disk_share = netlink_u64(tb[RNBD_ATTR_POOL_DISK_SHARE]);
 	disk->pool_grants = netlink_u64(tb[RNBD_ATTR_POOL_GRANTS]);
 	disk->pool_releases = netlink_u64(tb[RNBD_ATTR_POOL_RELEASES]);

@@ -32,8 +32,8 @@
  * @session: number of the session
  * @session_state: state of the session's connection
  * @pool_used: bytes of the session's pool that requests use
- * @pool_held: bytes of the session's pool that the target has granted
- * @pool_wanted: total pool size in bytes that the session has requested, 0 without a request
+ * @pool_size: bytes of the session's pool that the target has granted
+ * @pool_requested: total pool size in bytes that the session has requested, 0 without a request
  * @pool_disk_share: pool bytes that the requests of one disk may use while other disks of the
  *	session need pool space
  * @pool_grants: number of pool segments granted after the login
@@ -67,8 +67,8 @@ struct disk {
 	uint32_t session;
 	char session_state[STATE_SIZE];
 	uint64_t pool_used;
-	uint64_t pool_held;
-	uint64_t pool_wanted;
+	uint64_t pool_size;
+	uint64_t pool_requested;
 	uint64_t pool_disk_share;
 	uint64_t pool_grants;
 	uint64_t pool_releases;

@@ -23,11 +23,11 @@
  * @seconds: seconds since the session became live
  * @queues: number of queues granted
  * @depth: requests in flight granted per queue
- * @pool_bytes: bytes charged for the delegated pool: the larger of @pool_floor and @pool_held
- * @pool_held: bytes of the segments that the session holds
+ * @pool_bytes: bytes charged for the delegated pool: the larger of @pool_floor and @pool_size
+ * @pool_size: bytes of the segments that the session holds
  * @pool_floor: bytes that the session may hold at any time
- * @pool_max: ceiling of @pool_held in bytes
- * @pool_wanted: total pool size in bytes that the client has requested, 0 without a request
+ * @pool_max: ceiling of @pool_size in bytes
+ * @pool_requested: total pool size in bytes that the client has requested, 0 without a request
  * @pool_share: bytes that the session may hold while memory is short
  * @pool_grants: number of segments granted after the login
  * @pool_releases: number of segments that the client has returned
@@ -54,10 +54,10 @@ struct session {
 	uint32_t queues;
 	uint32_t depth;
 	uint64_t pool_bytes;
-	uint64_t pool_held;
+	uint64_t pool_size;
 	uint64_t pool_floor;
 	uint64_t pool_max;
-	uint64_t pool_wanted;
+	uint64_t pool_requested;
 	uint64_t pool_share;
 	uint64_t pool_grants;
 	uint64_t pool_releases;

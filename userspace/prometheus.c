@@ -122,7 +122,7 @@ static void print_property(FILE *out, size_t i, const struct disk *disk)
 		disk->size,
 		option_number(&disk->granted, "readonly"),
 		option_number(&disk->granted, "queues"),
-		disk->pool_held,
+		disk->pool_size,
 		disk->attached_ms,
 		disk->state_ms,
 	};

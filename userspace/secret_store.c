@@ -350,7 +350,7 @@ static int set_attr(const char *dir, const char *attr, const uint8_t *secret)
  * @secret: RNBD_SECRET_SIZE bytes, or NULL to remove both the secret and the old secret
  *
  * The kernel closes the sessions that rely on a secret that the host no longer has;
- * target_wait_outdated() waits for their end. A new secret leaves the old secret valid.
+ * target_wait_stale_secret() waits for their end. A new secret leaves the old secret valid.
  *
  * Return: 0, or a negative errno after an error message.
  */

@@ -66,7 +66,7 @@ struct json_object *client_session_json(const struct client_session *session)
 	struct json_object *obj = json_object_new_object();
 	const struct disk *disk = session->disk;
 
-	json_add_string(obj, "end", "client");
+	json_add_string(obj, "role", "client");
 	json_add_u64(obj, "session", disk->session);
 	json_add_uuid(obj, "host_id", disk->host_id);
 	json_add_uuid(obj, "session_id", disk->session_id);
@@ -79,10 +79,10 @@ struct json_object *client_session_json(const struct client_session *session)
 	json_add_u64(obj, "queues", option_number(&disk->granted, "queues"));
 	json_add_u64(obj, "depth", option_number(&disk->granted, "depth"));
 	json_add_u64(obj, "pool_bytes", option_number(&disk->granted, "pool_bytes"));
-	json_add_u64(obj, "pool_held_bytes", disk->pool_held);
+	json_add_u64(obj, "pool_size_bytes", disk->pool_size);
 	json_add_u64(obj, "pool_floor_bytes", option_number(&disk->granted, "pool_floor_bytes"));
 	json_add_u64(obj, "pool_used_bytes", disk->pool_used);
-	json_add_u64(obj, "pool_wanted_bytes", disk->pool_wanted);
+	json_add_u64(obj, "pool_requested_bytes", disk->pool_requested);
 	json_add_u64(obj, "pool_disk_share_bytes", disk->pool_disk_share);
 	json_add_u64(obj, "pool_grants", disk->pool_grants);
 	json_add_u64(obj, "pool_releases", disk->pool_releases);
@@ -99,7 +99,7 @@ struct json_object *session_json(const struct session *session)
 {
 	struct json_object *obj = json_object_new_object();
 
-	json_add_string(obj, "end", "target");
+	json_add_string(obj, "role", "target");
 	json_add_u64(obj, "session", session->serial);
 	json_add_uuid(obj, "host_id", session->host_id);
 	json_add_uuid(obj, "session_id", session->session_id);
@@ -110,14 +110,14 @@ struct json_object *session_json(const struct session *session)
 	json_add_string(obj, "state", session->state);
 	json_add_string(obj, "reason", session->reason);
 	json_add_u64(obj, "epoch", session->epoch);
-	json_add_u64(obj, "seconds", session->seconds);
+	json_add_u64(obj, "live_seconds", session->seconds);
 	json_add_u64(obj, "queues", session->queues);
 	json_add_u64(obj, "depth", session->depth);
 	json_add_u64(obj, "pool_bytes", session->pool_bytes);
-	json_add_u64(obj, "pool_held_bytes", session->pool_held);
+	json_add_u64(obj, "pool_size_bytes", session->pool_size);
 	json_add_u64(obj, "pool_floor_bytes", session->pool_floor);
 	json_add_u64(obj, "pool_max_bytes", session->pool_max);
-	json_add_u64(obj, "pool_wanted_bytes", session->pool_wanted);
+	json_add_u64(obj, "pool_requested_bytes", session->pool_requested);
 	json_add_u64(obj, "pool_share_bytes", session->pool_share);
 	json_add_u64(obj, "pool_grants", session->pool_grants);
 	json_add_u64(obj, "pool_releases", session->pool_releases);

@@ -44,8 +44,9 @@ const struct target_kind target_hosts = {
 	.values = {
 		{ "fenced", "fenced", "1 if the host is fenced." },
 		{ "sessions", "sessions", "Sessions of the host." },
-		{ "failed_proofs", "failed_proofs_total", "Logins with a wrong secret." },
-		{ "logins_put_off", "logins_put_off_total",
+		{ "authentication_failures", "authentication_failures_total",
+		  "Logins with a wrong secret." },
+		{ "logins_deferred", "logins_deferred_total",
 		  "Connections and logins that the host had to retry." },
 		{ "stale_frames", "stale_frames_total",
 		  "Frames of closing sessions of the host that were dropped unread." },
@@ -54,9 +55,9 @@ const struct target_kind target_hosts = {
 		{ "weight", "weight", "Share of the host in the service of the storage." },
 		{ "queued_requests", "queued_requests",
 		  "Requests of the host that wait for their turn at the storage." },
-		{ "waited_requests", "waited_requests_total",
+		{ "throttled_requests", "throttled_requests_total",
 		  "Requests of the host that had to wait for their turn at the storage." },
-		{ "waited_bytes", "waited_bytes_total",
+		{ "throttled_bytes", "throttled_bytes_total",
 		  "Length of the requests that waited before they were submitted to the storage." },
 	},
 };

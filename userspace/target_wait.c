@@ -171,13 +171,13 @@ int target_wait_closed(const char *dir, uint32_t seconds)
 }
 
 /**
- * target_wait_outdated() - wait for the end of sessions that rely on an outdated secret
+ * target_wait_stale_secret() - wait for the end of sessions that rely on a stale secret
  * @dir: directory of the host
  */
-int target_wait_outdated(const char *dir)
+int target_wait_stale_secret(const char *dir)
 {
 	const struct wait_for wait = {
-		.dir = dir, .attr = "outdated_sessions", .noun = "sessions",
+		.dir = dir, .attr = "stale_secret_sessions", .noun = "sessions",
 	};
 
 	return wait_until_ended(&wait);

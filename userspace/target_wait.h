@@ -11,6 +11,6 @@ int target_begin_disable(const char *dir);
 int target_disable_export(const char *dir, uint32_t seconds);
 int target_disable_port(const char *dir);
 int target_wait_closed(const char *dir, uint32_t seconds);
-int target_wait_outdated(const char *dir);
+int target_wait_stale_secret(const char *dir);
 
 #endif /* RNBD_TARGET_WAIT_H */

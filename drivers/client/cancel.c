@@ -87,7 +87,7 @@ static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *ca
 	} else {
 		req->replay = cancel->replay;
 		if (cancel->replay)
-			atomic64_inc(&req->hwq->disk->stats.replayed);
+			atomic64_inc(&req->hwq->disk->stats.resent_requests);
 	}
 	*remote = blk_mq_complete_request_remote(rq);
 	return true;

@@ -305,7 +305,7 @@ static void rnbdc_answered_closed(const struct rnbdc_req *req)
 {
 	struct rnbdc_disk *disk = req->hwq->disk;
 
-	atomic64_inc(&disk->stats.replayed);
+	atomic64_inc(&disk->stats.resent_requests);
 	spin_lock(&disk->sess->lock);
 	if (rnbd_handle_equal(&req->wire.handle, &disk->handle))
 		rnbdc_disk_closed(disk, rnbd_status_text(RNBD_ST_REMOVED));

@@ -172,14 +172,14 @@ struct rnbdc_resize {
 
 /**
  * struct rnbdc_disk_stats - counters of a disk
- * @restarts: number of reconnects to another incarnation of the export; protected by
+ * @target_restarts: number of reconnects to another incarnation of the export; protected by
  *	recovery.lock
- * @replayed: number of requests that were sent again after the loss of the connection or of
- *	the attachment
+ * @resent_requests: number of requests that were sent again after the loss of the connection
+ *	or of the attachment
  */
 struct rnbdc_disk_stats {
-	u64 restarts;
-	atomic64_t replayed;
+	u64 target_restarts;
+	atomic64_t resent_requests;
 };
 
 /**

@@ -121,7 +121,7 @@ static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
 	const struct rnbdc_lease *lease = &sess->lease;
 
-	if (nla_put_u64_64bit(msg, RNBD_ATTR_POOL_HELD,
+	if (nla_put_u64_64bit(msg, RNBD_ATTR_POOL_SIZE,
 			      (u64)READ_ONCE(lease->held) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_GRANTS, READ_ONCE(lease->grants),
 			      RNBD_ATTR_PAD) ||
@@ -129,7 +129,7 @@ static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_RECLAIMS, READ_ONCE(lease->reclaims),
 			      RNBD_ATTR_PAD) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_WANTED,
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_REQUESTED,
 			      (u64)READ_ONCE(lease->want) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_DISK_SHARE,
 			      (u64)rnbdc_disk_share(sess) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD))

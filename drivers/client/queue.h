@@ -173,7 +173,7 @@ struct rnbdc_join {
  *	tags
  * @sq_stalls: stops of the hardware queue for lack of send-queue entries
  * @pool_stalls: stops of the hardware queue for lack of pool space
- * @starts: restarts of the hardware queue at the low watermarks or with a turn for space
+ * @queue_starts: restarts of the hardware queue at the low watermarks or with a turn for space
  * @fragmented: requests whose pool space has more than one extent
  * @nomem_retries: replies with RNBD_ST_NOMEM, after which the client sends the request again
  * @slow_requests: requests that the target did not answer within io_timeout
@@ -194,7 +194,7 @@ struct rnbdc_queue_stats {
 	u64 credit_stalls;
 	u64 sq_stalls;
 	u64 pool_stalls;
-	u64 starts;
+	u64 queue_starts;
 	u64 fragmented;
 	u64 nomem_retries;
 	u64 slow_requests;

@@ -85,10 +85,10 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	rnbdc_accept_attach(disk);
 	rnbdc_apply_capacity(disk);
 	/* Update the counters first: users who see the new state also see the counters. */
-	disk->stats.restarts += restarted;
-	atomic64_add(held, &disk->stats.replayed);
+	disk->stats.target_restarts += restarted;
+	atomic64_add(held, &disk->stats.resent_requests);
 	if (!rnbdc_disk_live(disk)) {
-		atomic64_sub(held, &disk->stats.replayed);
+		atomic64_sub(held, &disk->stats.resent_requests);
 		rnbdc_errmsg_set(errmsg, "%s", disk->sess->recovery.broken_reason ?:
 				 "the target has closed the attachment");
 		rnbdc_disk_wait(disk);

@@ -257,12 +257,12 @@ struct rnbdc_recovery {
 
 /**
  * struct rnbdc_session_stats - counters of a session
- * @lost: number of lost connections
+ * @connections_lost: number of lost connections
  * @reconnects: number of lost connections that were replaced
  * @proto_errs: number of protocol errors of the target
  */
 struct rnbdc_session_stats {
-	u64 lost;
+	u64 connections_lost;
 	u64 reconnects;
 	atomic64_t proto_errs;
 };

@@ -274,7 +274,7 @@ static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 	struct rnbdc_queue *q = hwq->queue;
 
 	spin_lock_irq(&q->ring.lock);
-	q->stats.starts++;
+	q->stats.queue_starts++;
 	trace_rnbdc_start(q, -1);
 	spin_unlock_irq(&q->ring.lock);
 	blk_mq_start_stopped_hw_queue(hwq->hctx, true);
@@ -474,7 +474,7 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 		*last = hwq;
 		last = &hwq->next_start;
 		budget--;
-		q->stats.starts++;
+		q->stats.queue_starts++;
 		trace_rnbdc_start(q, -1);
 	}
 	if (!*at)

@@ -265,7 +265,7 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 	struct rnbdc_disk *disk;
 
 	if (!rnbdc_disks_unused(sess))
-		sess->stats.lost++;
+		sess->stats.connections_lost++;
 	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
 	recovery->attempt = 0;
 	list_for_each_entry(disk, &sess->disks, entry) {

@@ -285,7 +285,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	if (status)
 		rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	if (status == RNBD_ST_BUSY)
-		rnbdt_rate_put_off(s->host);
+		rnbdt_rate_deferred(s->host);
 	if (!status && rnbd_inject(&rnbdt_inject_drop_attach_reply, NULL))
 		rnbdt_ctl_drop(s, slot);
 	else

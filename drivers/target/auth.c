@@ -172,16 +172,16 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
 }
 
 /**
- * rnbdt_auth_outdated - check whether the host has withdrawn the secret of a session
+ * rnbdt_auth_stale_secret - check whether the host has withdrawn the secret of a session
  * @s: session
  *
- * A session without a secret is outdated if its host has gained or lost one since the connection
+ * A session without a secret must end if its host has gained or lost one since the connection
  * request. A secret that must still be proven is checked with the proof.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must end.
  */
-bool rnbdt_auth_outdated(const struct rnbdt_session *s)
+bool rnbdt_auth_stale_secret(const struct rnbdt_session *s)
 {
 	const struct rnbdt_secret *secret = s->auth.secret;
 
@@ -217,7 +217,7 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
 		return RNBD_ST_NOMEM;
 	rnbdt_host_lock(s->host);
 	s->auth.secret = secret;
-	if (rnbdt_auth_outdated(s)) {
+	if (rnbdt_auth_stale_secret(s)) {
 		s->auth.secret = NULL;
 		status = RNBD_ST_AUTH;
 	} else {

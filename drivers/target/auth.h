@@ -20,7 +20,7 @@ bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *
 int rnbdt_auth_challenge(struct rnbdt_session *s);
 enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
 					    const struct rnbd_ctl_entry *entry);
-bool rnbdt_auth_outdated(const struct rnbdt_session *s);
+bool rnbdt_auth_stale_secret(const struct rnbdt_session *s);
 u16 rnbdt_auth_check(struct rnbdt_session *s);
 int rnbdt_auth_send_proof(struct rnbdt_session *s);
 u16 rnbdt_auth_make_key(struct rnbdt_session *s, u8 *join_key);

@@ -8,8 +8,8 @@
  * Ownership: the export owns the backend. Attachments use it without a reference, because
  * the export closes it only when it has no attachment left (export.c).
  *
- * Errors: a backend is gone if its block device, or the block device below its file, was
- * removed. Its requests are answered with RNBD_ST_GONE, a path error for the client.
+ * Errors: if the block device of a backend, or the one below its file, was removed, its requests
+ * are answered with RNBD_ST_GONE, a path error for the client.
  */
 
 #include <linux/blkdev.h>
@@ -34,7 +34,7 @@ u64 rnbdt_backend_size(const struct rnbdt_backend *be)
 }
 
 /**
- * rnbdt_backend_gone - check whether the block device of the storage was removed
+ * rnbdt_backend_removed - check whether the block device of the storage was removed
  * @be: open backend
  *
  * The block layer sets the capacity of a removed disk to 0, but not that of its partitions, and
@@ -43,11 +43,11 @@ u64 rnbdt_backend_size(const struct rnbdt_backend *be)
  * Context: any.
  * Return: true if no request can reach the storage until the export is enabled again.
  */
-bool rnbdt_backend_gone(const struct rnbdt_backend *be)
+bool rnbdt_backend_removed(const struct rnbdt_backend *be)
 {
 	struct block_device *bdev = be->bdev ?: file_inode(be->file)->i_sb->s_bdev;
 
-	return READ_ONCE(be->gone) || (bdev && !bdev_nr_sectors(bdev_whole(bdev)));
+	return READ_ONCE(be->device_removed) || (bdev && !bdev_nr_sectors(bdev_whole(bdev)));
 }
 
 /**
@@ -64,5 +64,5 @@ u16 rnbdt_backend_status(const struct rnbdt_backend *be, int error)
 {
 	u16 status = rnbd_errno_status(error);
 
-	return unlikely(status == RNBD_ST_IO) && rnbdt_backend_gone(be) ? RNBD_ST_GONE : status;
+	return unlikely(status == RNBD_ST_IO) && rnbdt_backend_removed(be) ? RNBD_ST_GONE : status;
 }

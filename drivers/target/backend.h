@@ -47,7 +47,7 @@ struct rnbdt_backend_ops {
  * @readonly: opened for reading only
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
- * @gone: the block device has reported its removal, and requests fail; set once
+ * @device_removed: the block device has reported its removal, and requests fail; set once
  * @lost: an acknowledged write could not be written back, or was in the cache of a
  *	device that was removed; set once, all later flushes of a file backend fail
  * @mapping: file backend: the page cache of the file, which records its errors
@@ -65,8 +65,8 @@ struct rnbdt_backend_ops {
  * @geo: properties of the export; its capacity is written under rnbdt_lock and read
  *	without
  *
- * Constant from open to close, except the capacity, @gone, @lost and @window. The export owns
- * the backend.
+ * Constant from open to close, except the capacity, @device_removed, @lost and @window. The
+ * export owns the backend.
  */
 struct rnbdt_backend {
 	struct rnbdt_export *export;
@@ -78,7 +78,7 @@ struct rnbdt_backend {
 	bool readonly;
 	bool direct;
 	bool through;
-	bool gone;
+	bool device_removed;
 	bool lost;
 	struct address_space *mapping;
 	errseq_t opened;
@@ -91,7 +91,7 @@ struct rnbdt_backend {
 };
 
 u64 rnbdt_backend_size(const struct rnbdt_backend *be);
-bool rnbdt_backend_gone(const struct rnbdt_backend *be);
+bool rnbdt_backend_removed(const struct rnbdt_backend *be);
 u16 rnbdt_backend_status(const struct rnbdt_backend *be, int error);
 
 #endif /* RNBDT_BACKEND_H */

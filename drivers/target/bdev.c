@@ -343,10 +343,10 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 /* Refuse a request that a change of the device since the login has made impossible. */
 static u16 rnbdt_bdev_check(const struct rnbdt_backend *be, const struct rnbd_request *req)
 {
-	if (unlikely(READ_ONCE(be->gone)))
+	if (unlikely(READ_ONCE(be->device_removed)))
 		return RNBD_ST_GONE;
 	if (unlikely(req->offset + req->length > bdev_nr_bytes(be->bdev)))
-		return rnbdt_backend_gone(be) ? RNBD_ST_GONE : RNBD_ST_RANGE;
+		return rnbdt_backend_removed(be) ? RNBD_ST_GONE : RNBD_ST_RANGE;
 	if (unlikely(rnbd_ops[req->op].modifies && bdev_read_only(be->bdev)))
 		return RNBD_ST_READONLY;
 	return RNBD_ST_OK;
@@ -406,7 +406,7 @@ void rnbdt_bdev_close_file(struct file *file)
 static void rnbdt_bdev_close(struct rnbdt_backend *be)
 {
 	/* A removed device has lost the data in its cache. */
-	if (be->geo.flags & RNBD_EXPORT_VOLATILE_CACHE && rnbdt_backend_gone(be))
+	if (be->geo.flags & RNBD_EXPORT_VOLATILE_CACHE && rnbdt_backend_removed(be))
 		be->lost = true;
 	rnbdt_bdev_close_file(be->file);
 }
@@ -430,7 +430,7 @@ static void rnbdt_bdev_mark_dead(struct block_device *bdev, bool surprise)
 {
 	struct rnbdt_backend *be = bdev->bd_holder;
 
-	WRITE_ONCE(be->gone, true);
+	WRITE_ONCE(be->device_removed, true);
 	pr_err("export %s: its device %pg is gone, requests fail; disable the export, and enable it when the device is back\n",
 	       rnbdt_export_name(be->export), bdev);
 	mutex_unlock(&bdev->bd_holder_lock);

@@ -334,18 +334,18 @@ static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, size);
 
-static ssize_t rnbdt_export_gone_show(struct config_item *item, char *page)
+static ssize_t rnbdt_export_device_removed_show(struct config_item *item, char *page)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
-	bool gone;
+	bool removed;
 
 	down_read(&rnbdt_lock);
 	/* While an export is being disabled, its storage may be closed at any time. */
-	gone = export->enabled && rnbdt_backend_gone(export->backend);
+	removed = export->enabled && rnbdt_backend_removed(export->backend);
 	up_read(&rnbdt_lock);
-	return sysfs_emit(page, "%d\n", gone);
+	return sysfs_emit(page, "%d\n", removed);
 }
-CONFIGFS_ATTR_RO(rnbdt_export_, gone);
+CONFIGFS_ATTR_RO(rnbdt_export_, device_removed);
 
 static ssize_t rnbdt_export_resize_store(struct config_item *item,
 					 const char *page, size_t count)
@@ -420,7 +420,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_enable,
 	&rnbdt_export_attr_state,
 	&rnbdt_export_attr_size,
-	&rnbdt_export_attr_gone,
+	&rnbdt_export_attr_device_removed,
 	&rnbdt_export_attr_resize,
 	&rnbdt_export_attr_sessions,
 	&rnbdt_export_attr_closing,

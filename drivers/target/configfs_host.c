@@ -229,24 +229,24 @@ static ssize_t rnbdt_host_##_name##_show(struct config_item *item, char *page)	\
 	return sysfs_emit(page, "%lld\n", atomic64_read(&(_counter)));		\
 }
 
-RNBDT_HOST_COUNTER(failed_proofs, host->failed_proofs)
-CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
+RNBDT_HOST_COUNTER(authentication_failures, host->authentication_failures)
+CONFIGFS_ATTR_RO(rnbdt_host_, authentication_failures);
 RNBDT_HOST_COUNTER(stale_frames, host->stale_frames)
 CONFIGFS_ATTR_RO(rnbdt_host_, stale_frames);
 RNBDT_HOST_COUNTER(late_requests, host->late_requests)
 CONFIGFS_ATTR_RO(rnbdt_host_, late_requests);
 RNBDT_HOST_COUNTER(queued_requests, host->waits.queued)
 CONFIGFS_ATTR_RO(rnbdt_host_, queued_requests);
-RNBDT_HOST_COUNTER(waited_requests, host->waits.requests)
-CONFIGFS_ATTR_RO(rnbdt_host_, waited_requests);
-RNBDT_HOST_COUNTER(waited_bytes, host->waits.bytes)
-CONFIGFS_ATTR_RO(rnbdt_host_, waited_bytes);
+RNBDT_HOST_COUNTER(throttled_requests, host->waits.requests)
+CONFIGFS_ATTR_RO(rnbdt_host_, throttled_requests);
+RNBDT_HOST_COUNTER(throttled_bytes, host->waits.bytes)
+CONFIGFS_ATTR_RO(rnbdt_host_, throttled_bytes);
 
-static ssize_t rnbdt_host_logins_put_off_show(struct config_item *item, char *page)
+static ssize_t rnbdt_host_logins_deferred_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%llu\n", READ_ONCE(rnbdt_to_host(item)->put_off.count));
+	return sysfs_emit(page, "%llu\n", READ_ONCE(rnbdt_to_host(item)->deferred.count));
 }
-CONFIGFS_ATTR_RO(rnbdt_host_, logins_put_off);
+CONFIGFS_ATTR_RO(rnbdt_host_, logins_deferred);
 
 static ssize_t rnbdt_host_weight_show(struct config_item *item, char *page)
 {
@@ -305,14 +305,14 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_old_secret,
 	&rnbdt_host_attr_has_old_secret,
 	&rnbdt_host_attr_old_secret_sessions,
-	&rnbdt_host_attr_outdated_sessions,
-	&rnbdt_host_attr_failed_proofs,
-	&rnbdt_host_attr_logins_put_off,
+	&rnbdt_host_attr_stale_secret_sessions,
+	&rnbdt_host_attr_authentication_failures,
+	&rnbdt_host_attr_logins_deferred,
 	&rnbdt_host_attr_stale_frames,
 	&rnbdt_host_attr_late_requests,
 	&rnbdt_host_attr_queued_requests,
-	&rnbdt_host_attr_waited_requests,
-	&rnbdt_host_attr_waited_bytes,
+	&rnbdt_host_attr_throttled_requests,
+	&rnbdt_host_attr_throttled_bytes,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
 	&rnbdt_host_attr_fence_done,

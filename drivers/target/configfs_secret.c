@@ -4,7 +4,7 @@
  *
  * Operation: a host has a secret and, while the secret is being rotated, the old secret as well;
  * a login may prove either. A store closes the sessions that rely on a secret which the host no
- * longer has. It does not wait for their storage: the writer polls outdated_sessions.
+ * longer has. It does not wait for their storage: the writer polls stale_secret_sessions.
  *
  * Ownership: as in auth.c.
  *
@@ -109,7 +109,7 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	rnbdt_secret_put(secret);
 	rnbdt_secret_put(old);
 	if (changed || old)
-		rnbdt_sessions_close_outdated(host, "the secret of the host was changed");
+		rnbdt_sessions_close_stale_secret(host, "the secret of the host was changed");
 	return count;
 }
 
@@ -157,7 +157,7 @@ static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 		       config_item_name(item));
 		return ret;
 	}
-	rnbdt_sessions_close_outdated(host, "the old secret of the host was withdrawn");
+	rnbdt_sessions_close_stale_secret(host, "the old secret of the host was withdrawn");
 	return count;
 }
 
@@ -191,9 +191,9 @@ static ssize_t rnbdt_host_old_secret_sessions_show(struct config_item *item, cha
 	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_old_secret);
 }
 
-static ssize_t rnbdt_host_outdated_sessions_show(struct config_item *item, char *page)
+static ssize_t rnbdt_host_stale_secret_sessions_show(struct config_item *item, char *page)
 {
-	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_outdated);
+	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_stale_secret);
 }
 
 static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
@@ -222,9 +222,9 @@ struct configfs_attribute rnbdt_host_attr_old_secret_sessions = {
 	.show		= rnbdt_host_old_secret_sessions_show,
 };
 
-struct configfs_attribute rnbdt_host_attr_outdated_sessions = {
-	.ca_name	= "outdated_sessions",
+struct configfs_attribute rnbdt_host_attr_stale_secret_sessions = {
+	.ca_name	= "stale_secret_sessions",
 	.ca_mode	= 0444,
 	.ca_owner	= THIS_MODULE,
-	.show		= rnbdt_host_outdated_sessions_show,
+	.show		= rnbdt_host_stale_secret_sessions_show,
 };

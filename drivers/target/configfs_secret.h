@@ -12,6 +12,6 @@ extern struct configfs_attribute rnbdt_host_attr_old_secret;
 extern struct configfs_attribute rnbdt_host_attr_has_secret;
 extern struct configfs_attribute rnbdt_host_attr_has_old_secret;
 extern struct configfs_attribute rnbdt_host_attr_old_secret_sessions;
-extern struct configfs_attribute rnbdt_host_attr_outdated_sessions;
+extern struct configfs_attribute rnbdt_host_attr_stale_secret_sessions;
 
 #endif /* RNBDT_CONFIGFS_SECRET_H */

@@ -218,7 +218,7 @@ static u16 rnbdt_session_try_host(struct rnbdt_port *port, struct rnbdt_host *ho
 	else if (s)
 		rnbdt_session_begin(s, host);
 	if (status == RNBD_ST_BUSY)
-		rnbdt_rate_put_off(host);
+		rnbdt_rate_deferred(host);
 	return status;
 }
 

@@ -18,7 +18,7 @@ static atomic64_t rnbdt_counts[RNBDT_COUNTERS][RNBDT_KINDS_MAX];
 static const char * const rnbdt_limit_words[RNBDT_LIMITS] = {
 	[RNBDT_LIMIT_HALF_OPEN]		= "half_open",
 	[RNBDT_LIMIT_HALF_OPEN_HOST]	= "half_open_host",
-	[RNBDT_LIMIT_HALF_OPEN_ENDED]	= "half_open_ended",
+	[RNBDT_LIMIT_HALF_OPEN_EVICTED]	= "half_open_evicted",
 	[RNBDT_LIMIT_LOGIN_TIME]	= "login_time",
 	[RNBDT_LIMIT_LOGINS]		= "logins",
 	[RNBDT_LIMIT_ATTACHES]		= "attaches",

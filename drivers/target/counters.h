@@ -11,7 +11,7 @@
  * enum rnbdt_limit - limits; each has a counter of the times that it was reached
  * @RNBDT_LIMIT_HALF_OPEN: connections that have not logged in
  * @RNBDT_LIMIT_HALF_OPEN_HOST: connections of one host that have not logged in
- * @RNBDT_LIMIT_HALF_OPEN_ENDED: counts half-open connections that were evicted for a newer one
+ * @RNBDT_LIMIT_HALF_OPEN_EVICTED: counts half-open connections that were evicted for a newer one
  * @RNBDT_LIMIT_LOGIN_TIME: login_timeout_ms, after which a half-open connection is closed
  * @RNBDT_LIMIT_LOGINS: logins per time of a host
  * @RNBDT_LIMIT_ATTACHES: requests to attach per time of a host
@@ -32,7 +32,7 @@
 enum rnbdt_limit {
 	RNBDT_LIMIT_HALF_OPEN,
 	RNBDT_LIMIT_HALF_OPEN_HOST,
-	RNBDT_LIMIT_HALF_OPEN_ENDED,
+	RNBDT_LIMIT_HALF_OPEN_EVICTED,
 	RNBDT_LIMIT_LOGIN_TIME,
 	RNBDT_LIMIT_LOGINS,
 	RNBDT_LIMIT_ATTACHES,

@@ -245,8 +245,8 @@ static u16 rnbdt_file_check(struct rnbdt_req *treq)
 	if (unlikely(!rnbdt_may_submit(treq)))
 		return RNBD_ST_IO;
 	if (unlikely(treq->req.offset + treq->req.length > rnbdt_backend_size(be)))
-		return rnbdt_backend_gone(be) ? rnbdt_wb_status(be, -ENODEV) :
-						RNBD_ST_RANGE;
+		return rnbdt_backend_removed(be) ? rnbdt_wb_status(be, -ENODEV) :
+						   RNBD_ST_RANGE;
 	return RNBD_ST_OK;
 }
 

@@ -91,16 +91,16 @@ struct rnbdt_bucket {
 };
 
 /**
- * struct rnbdt_put_off - connections and logins of a host answered with RNBD_ST_BUSY
+ * struct rnbdt_deferred - connections and logins of a host answered with RNBD_ST_BUSY
  * @count: number of such answers
  * @since: monotonic time in ns of the first answer of the current series; a series ends
- *	when RNBDT_PUT_OFF_GAP_NS pass without such an answer
+ *	when RNBDT_DEFERRED_GAP_NS pass without such an answer
  * @last: monotonic time in ns of the latest answer
  * @log_at: monotonic time in ns before which a series is not logged again
  *
  * Protected by the host lock; see rate.c.
  */
-struct rnbdt_put_off {
+struct rnbdt_deferred {
 	u64 count;
 	u64 since;
 	u64 last;
@@ -182,7 +182,7 @@ struct rnbdt_waits {
  * @secret: secret with which clients of the host must authenticate, or NULL; rnbdt_lock
  * @old_secret: former secret that clients may use instead of @secret, or NULL; always NULL if
  *	@secret is NULL; rnbdt_lock
- * @failed_proofs: number of logins with a wrong proof
+ * @authentication_failures: number of logins with a wrong proof
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
  *	host lock, read without
  * @io_bytes: bytes charged for requests in flight, see rnbdt_queue_budget_take_io()
@@ -205,7 +205,7 @@ struct rnbdt_waits {
  * @grown_bytes: bytes granted to pools of the host since @grown_since; host lock
  * @logins: tokens for logins; host lock
  * @attaches: tokens for ATTACH requests; host lock
- * @put_off: connections and logins answered with RNBD_ST_BUSY; host lock
+ * @deferred: connections and logins answered with RNBD_ST_BUSY; host lock
  * @epochs: newest epochs of the latest ended sessions of the host; host lock
  * @next_epoch: index of the member of @epochs to replace next; host lock
  * @fence: fencing state; host lock
@@ -245,7 +245,7 @@ struct rnbdt_host {
 	struct list_head claims;
 	struct rnbdt_secret *secret;
 	struct rnbdt_secret *old_secret;
-	atomic64_t failed_proofs;
+	atomic64_t authentication_failures;
 	u64 queue_bytes;
 	atomic64_t io_bytes;
 	unsigned long id;
@@ -263,7 +263,7 @@ struct rnbdt_host {
 	u64 grown_bytes;
 	struct rnbdt_bucket logins;
 	struct rnbdt_bucket attaches;
-	struct rnbdt_put_off put_off;
+	struct rnbdt_deferred deferred;
 	struct rnbdt_epoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
 	struct rnbdt_fence fence;

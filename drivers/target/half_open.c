@@ -257,7 +257,7 @@ static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host,
 		half = rnbdt_half_open_choose(new, of_host);
 		if (!half)
 			return false;
-		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ENDED);
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_EVICTED);
 		rnbdt_half_open_evict(half);
 	}
 }

@@ -255,7 +255,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	wait_for_completion(&join->q->accept.ended);
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
-		atomic64_inc(&host->failed_proofs);
+		atomic64_inc(&host->authentication_failures);
 	if (!info.status)
 		info.status = rnbdt_join_admit(join);
 	info.retry_ms = rnbdt_rate_join_retry_ms(info.status);

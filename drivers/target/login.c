@@ -370,7 +370,7 @@ static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 	status = rnbdt_auth_check(s);
 	if (status) {
 		if (status == RNBD_ST_AUTH)
-			atomic64_inc(&s->host->failed_proofs);
+			atomic64_inc(&s->host->authentication_failures);
 		return status;
 	}
 	if (rnbdt_auth_send_proof(s)) {

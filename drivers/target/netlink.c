@@ -59,14 +59,14 @@ static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
 		int attr;
 		u64 value;
 	} values[] = {
-		{ RNBDT_ATTR_POOL_HELD, (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE },
+		{ RNBDT_ATTR_POOL_SIZE, (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE },
 		{ RNBDT_ATTR_POOL_FLOOR, READ_ONCE(s->account.floor_bytes) },
 		{ RNBDT_ATTR_POOL_MAX, READ_ONCE(s->account.max_bytes) },
 		{ RNBDT_ATTR_POOL_GRANTS, READ_ONCE(s->lease.grants) },
 		{ RNBDT_ATTR_POOL_RELEASES, READ_ONCE(s->lease.releases) },
 		{ RNBDT_ATTR_POOL_RECLAIMS, READ_ONCE(s->lease.reclaims) },
 		{ RNBDT_ATTR_POOL_REGISTRATIONS, READ_ONCE(s->lease.registrations) },
-		{ RNBDT_ATTR_POOL_WANTED, (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE },
+		{ RNBDT_ATTR_POOL_REQUESTED, (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE },
 		{ RNBDT_ATTR_POOL_SHARE,
 		  min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes)) },
 	};

@@ -59,11 +59,11 @@
 
 /*
  * A client that reconnects normally gets the answer BUSY for a moment only. If BUSY answers last
- * for RNBDT_PUT_OFF_LOG_NS, they are logged. RNBDT_PUT_OFF_GAP_NS without one, which is longer
+ * for RNBDT_DEFERRED_LOG_NS, they are logged. RNBDT_DEFERRED_GAP_NS without one, which is longer
  * than the pauses of a client, ends the series.
  */
-#define RNBDT_PUT_OFF_LOG_NS	(10ull * NSEC_PER_SEC)
-#define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
+#define RNBDT_DEFERRED_LOG_NS	(10ull * NSEC_PER_SEC)
+#define RNBDT_DEFERRED_GAP_NS	(60ull * NSEC_PER_SEC)
 
 RNBD_PARAM_UINT(attach_burst, 8192, 1, 65536,
 		"requests of one host to attach an export at once after a time without any");
@@ -209,27 +209,27 @@ u32 rnbdt_rate_join_retry_ms(u16 status)
 }
 
 /**
- * rnbdt_rate_put_off - record that a connection, a login or a request to attach got BUSY
+ * rnbdt_rate_deferred - record that a connection, a login or a request to attach got BUSY
  * @host: host of the client
  *
  * Context: process context, @host locked.
  */
-void rnbdt_rate_put_off(struct rnbdt_host *host)
+void rnbdt_rate_deferred(struct rnbdt_host *host)
 {
-	struct rnbdt_put_off *off = &host->put_off;
+	struct rnbdt_deferred *deferred = &host->deferred;
 	u64 now = ktime_get_ns();
 
 	rnbdt_assert_host(host);
 
-	if (!off->count || now - off->last > RNBDT_PUT_OFF_GAP_NS)
-		off->since = now;
-	off->last = now;
-	off->count++;
-	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
+	if (!deferred->count || now - deferred->last > RNBDT_DEFERRED_GAP_NS)
+		deferred->since = now;
+	deferred->last = now;
+	deferred->count++;
+	if (now - deferred->since < RNBDT_DEFERRED_LOG_NS || now < deferred->log_at)
 		return;
 	pr_warn("host %pUb: its logins or requests to attach have been put off for %llu s; does storage hang (rnbd session list)?\n",
-		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
-	off->log_at = now + RNBDT_BUCKET_LOG_NS;
+		&host->uuid, div_u64(now - deferred->since, NSEC_PER_SEC));
+	deferred->log_at = now + RNBDT_BUCKET_LOG_NS;
 }
 
 /**
@@ -245,7 +245,7 @@ void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
 	if (status != RNBD_ST_BUSY)
 		return;
 	rnbdt_host_lock(s->host);
-	rnbdt_rate_put_off(s->host);
+	rnbdt_rate_deferred(s->host);
 	rnbdt_host_unlock(s->host);
 }
 

@@ -342,7 +342,7 @@ void rnbdt_session_remove(struct rnbdt_session *s)
  * @host: sessions of this host, or NULL for those of @port
  * @port: sessions of this port, or NULL for those of @host
  * @secret: only sessions that have proven this secret, or NULL
- * @outdated: only sessions whose secret the host no longer has
+ * @stale_secret: only sessions whose secret the host no longer has
  * @denied: only sessions whose host may use no export of their port
  * @begun: only sessions with a serial up to @last
  * @last: serial of the latest session, valid if @begun
@@ -351,7 +351,7 @@ struct rnbdt_match {
 	const struct rnbdt_host *host;
 	const struct rnbdt_port *port;
 	const struct rnbdt_secret *secret;
-	bool outdated;
+	bool stale_secret;
 	bool denied;
 	bool begun;
 	u32 last;
@@ -362,7 +362,7 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 {
 	rnbdt_assert_host(s->host);
 	return (!match->secret || s->auth.secret == match->secret) &&
-	       (!match->outdated || rnbdt_auth_outdated(s)) &&
+	       (!match->stale_secret || rnbdt_auth_stale_secret(s)) &&
 	       (!match->denied || !rnbdt_port_knows_host(s->port, s->host)) &&
 	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
@@ -479,7 +479,7 @@ int rnbdt_sessions_wait(const struct rnbdt_port *port)
 }
 
 /**
- * rnbdt_sessions_close_outdated - end the sessions whose secret the host no longer has
+ * rnbdt_sessions_close_stale_secret - end the sessions whose secret the host no longer has
  * @host: host whose secrets were changed
  * @reason: constant text for the log and sysfs
  *
@@ -487,11 +487,11 @@ int rnbdt_sessions_wait(const struct rnbdt_port *port)
  * proof yet may stay: it must then prove a secret that the host has at that time.
  *
  * Context: process context without rnbdt_lock; may sleep, but does not wait for the
- * storage: rnbdt_sessions_count_outdated() returns 0 when the sessions have ended.
+ * storage: rnbdt_sessions_count_stale_secret() returns 0 when the sessions have ended.
  */
-void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason)
+void rnbdt_sessions_close_stale_secret(const struct rnbdt_host *host, const char *reason)
 {
-	const struct rnbdt_match match = { .host = host, .outdated = true };
+	const struct rnbdt_match match = { .host = host, .stale_secret = true };
 
 	rnbdt_sessions_close_matching(&match, reason);
 }
@@ -523,16 +523,16 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_sessions_count_outdated - count the sessions whose secret the host no longer has
+ * rnbdt_sessions_count_stale_secret - count the sessions whose secret the host no longer has
  * @host: host
  *
  * Context: process context, host lock held.
- * Return: number of sessions that rnbdt_sessions_close_outdated() would close, or has closed and
- * that have not ended yet.
+ * Return: number of sessions that rnbdt_sessions_close_stale_secret() would close, or has closed
+ * and that have not ended yet.
  */
-u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host)
+u32 rnbdt_sessions_count_stale_secret(const struct rnbdt_host *host)
 {
-	const struct rnbdt_match match = { .host = host, .outdated = true };
+	const struct rnbdt_match match = { .host = host, .stale_secret = true };
 
 	return rnbdt_sessions_count_matching(&match);
 }

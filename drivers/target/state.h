@@ -28,8 +28,8 @@ void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port
 			  const char *reason);
 void rnbdt_sessions_close_denied(const struct rnbdt_host *host, const struct rnbdt_port *port);
 int rnbdt_sessions_wait(const struct rnbdt_port *port);
-void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason);
+void rnbdt_sessions_close_stale_secret(const struct rnbdt_host *host, const char *reason);
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host);
-u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host);
+u32 rnbdt_sessions_count_stale_secret(const struct rnbdt_host *host);
 
 #endif /* RNBDT_STATE_H */

@@ -82,8 +82,8 @@ RNBDT_ATTR(memory_bytes, "%llu", READ_ONCE(s->account.pool_bytes) +
 				 atomic64_read(&s->account.io_bytes));
 RNBDT_ATTR(pool_floor, "%llu", READ_ONCE(s->account.floor_bytes));
 RNBDT_ATTR(pool_max, "%llu", READ_ONCE(s->account.max_bytes));
-RNBDT_ATTR(pool_held, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
-RNBDT_ATTR(pool_wanted, "%llu", (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_size, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_requested, "%llu", (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_share, "%llu", min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes)));
 RNBDT_ATTR(pool_reclaiming, "%llu", (u64)READ_ONCE(s->lease.reclaiming) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_grants, "%llu", READ_ONCE(s->lease.grants));
@@ -117,7 +117,7 @@ RNBDT_ADMIN_ATTR(write_bytes, "%llu", rnbdt_read_stats(s).write_bytes);
 RNBDT_ADMIN_ATTR(frames_sent, "%llu", rnbdt_read_stats(s).frames_sent);
 RNBDT_ADMIN_ATTR(frames_received, "%llu", rnbdt_read_stats(s).frames_received);
 RNBDT_ADMIN_ATTR(recv_slots, "%llu", rnbdt_read_stats(s).slots);
-RNBDT_ADMIN_ATTR(requests_now, "%llu", rnbdt_read_stats(s).depth);
+RNBDT_ADMIN_ATTR(requests_allocated, "%llu", rnbdt_read_stats(s).depth);
 
 static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_state.attr,
@@ -133,8 +133,8 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_pool_bytes.attr,
 	&rnbdt_attr_pool_floor.attr,
 	&rnbdt_attr_pool_max.attr,
-	&rnbdt_attr_pool_held.attr,
-	&rnbdt_attr_pool_wanted.attr,
+	&rnbdt_attr_pool_size.attr,
+	&rnbdt_attr_pool_requested.attr,
 	&rnbdt_attr_pool_share.attr,
 	&rnbdt_attr_pool_reclaiming.attr,
 	&rnbdt_attr_pool_grants.attr,
@@ -147,7 +147,7 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_frames_sent.attr,
 	&rnbdt_attr_frames_received.attr,
 	&rnbdt_attr_recv_slots.attr,
-	&rnbdt_attr_requests_now.attr,
+	&rnbdt_attr_requests_allocated.attr,
 	&rnbdt_attr_queue_bytes.attr,
 	&rnbdt_attr_memory_bytes.attr,
 	NULL

@@ -269,19 +269,19 @@ bytes_in() { awk -F ', *' -v from="$2" -v to="$3" '$1 >= from && $1 < to { n += 
 
 # watch_pool SESSION FILE: write "MS BYTES" to FILE 50 times per second: the size of the pool
 watch_pool() {
-	local held tick
+	local size tick
 
 	exec {tick}<> <(:)
-	while read -r held <"$1/pool_held"; do
-		echo "$((${EPOCHREALTIME/[.,]/} / 1000)) $held"
+	while read -r size <"$1/pool_size"; do
+		echo "$((${EPOCHREALTIME/[.,]/} / 1000)) $size"
 		read -rt 0.02 -u "$tick"
 	done >"$2" 2>/dev/null
 }
 
 shrunk() {
-	local held floor
+	local size floor
 
-	read -r held <"$session/pool_held" && read -r floor <"$session/pool_floor" && [ "$held" = "$floor" ]
+	read -r size <"$session/pool_size" && read -r floor <"$session/pool_floor" && [ "$size" = "$floor" ]
 }
 
 measure_newcomer() {
@@ -322,7 +322,7 @@ depths | weights | cgroup | neighbour | greedy | newcomer) "measure_$what" ;;
 *) die "what is $what?" ;;
 esac
 for i in "${!devs[@]}"; do
-	same "$(counter "${devs[i]}" lost)" 0 "connections that host $i has lost"
+	same "$(counter "${devs[i]}" connections_lost)" 0 "connections that host $i has lost"
 done
 detach_all
 no_violations

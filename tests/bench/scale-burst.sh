@@ -42,9 +42,9 @@ target() {
 	read -r value <"$session/$1" && echo "$value"
 }
 shrunk() {
-	local held floor
+	local size floor
 
-	read -r held <"$session/pool_held" && read -r floor <"$session/pool_floor" && [ "$held" = "$floor" ]
+	read -r size <"$session/pool_size" && read -r floor <"$session/pool_floor" && [ "$size" = "$floor" ]
 }
 
 # windows FILE: convert a log of fio to a JSON object; values are fractions of the steady state
@@ -73,7 +73,7 @@ burst() {
 	local pool=$1 rw=$2 held before middle after adapter fio seen
 
 	[ "$pool" = whole ] || wait_slowly $IDLE shrunk
-	held=$(target pool_held) before=$(target pool_registrations)
+	held=$(target pool_size) before=$(target pool_registrations)
 	seen=$(completed "$dev")
 	rm -f /dev/shm/burst_bw.*
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw="$rw" --bs=128k --iodepth=32 \
@@ -90,7 +90,7 @@ burst() {
 	kill -0 $fio || die "fio has ended too early: $(cat "$OUT/fio")"
 	wait $fio || die "fio: $(cat "$OUT/fio")"
 	windows /dev/shm/burst_bw.1.log | jq -c --arg pool "$pool" --arg rw "$rw" --argjson round "$3" \
-		--argjson held "$held" --argjson grown "$(target pool_held)" \
+		--argjson held "$held" --argjson grown "$(target pool_size)" \
 		--argjson burst $((middle - before)) --argjson steady $((after - middle)) \
 		--argjson adapter "$adapter" '
 		{ $pool, $rw, $round, held_kib: ($held / 1024), grown_kib: ($grown / 1024),
@@ -115,7 +115,7 @@ for pool in whole elastic; do
 	for rw in randread randwrite; do
 		for ((round = 1; round <= rounds; round++)); do burst $pool $rw "$round"; done
 	done
-	need "$dev" lost -eq 0
+	need "$dev" connections_lost -eq 0
 	detach_all
 done
 

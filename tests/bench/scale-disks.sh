@@ -98,6 +98,6 @@ for rw in randread randwrite; do
 	figure "$rw 4k, one thread at depth $number: $number disks in turn against one disk" \
 		"$(jq -n "$(median $rw "$number" all) / $(median $rw 1 1)")" times
 done
-need "${devs[0]}" lost -eq 0
+need "${devs[0]}" connections_lost -eq 0
 detach_all
 [ "$wire" = rxe ] || no_violations

@@ -85,7 +85,7 @@ for n in "${counts[@]}"; do one "$n"; done
 figure "sessions: $last, against the lowest" "$(jq -s 'map(select(.unit == "instructions per I/O").value) |
 	.[-1] / min' "$OUT/results")" times
 for i in "${!devs[@]}"; do
-	same "$(counter "${devs[i]}" lost)" 0 "connections that session $i has lost"
+	same "$(counter "${devs[i]}" connections_lost)" 0 "connections that session $i has lost"
 done
 detach_all
 no_violations

@@ -30,7 +30,7 @@ worker=$!
 rnbd-peer client --seed "$seed" --seconds "$seconds" || die "see above"
 : >"$OUT/end"
 wait $worker || die "the lawful client's data"
-same "$(counter "$dev" lost)" 0 "connections that the lawful client lost"
+same "$(counter "$dev" connections_lost)" 0 "connections that the lawful client lost"
 rdma_own_is "$resources" || wait_for 30 rdma_own_is "$resources"
 detach "$dev"
 configfs_clear

@@ -85,7 +85,7 @@ part_gencheck() {
 			echo "round $round: $kind: I/O went on after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms (with ssh)"
 		done
 		say "gencheck: round $round of $rounds: $(at client counter reconnects) reconnects," \
-		    "$(at client counter replayed) requests sent again"
+		    "$(at client counter resent_requests) requests sent again"
 	done
 	at client check_stop || return
 	say "gencheck: comparing all blocks with the journal"

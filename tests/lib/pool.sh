@@ -55,12 +55,12 @@ reclaiming() {
 # pool_idle DEV: succeed if no request uses the pool of the disk's session, no reclaim is pending,
 # both ends count the same memory, and the accounts are charged for it; for wait_for
 pool_idle() {
-	local held floor
+	local size floor
 
-	held=$(at_target "$1" pool_held) && floor=$(at_target "$1" pool_floor) || return
+	size=$(at_target "$1" pool_size) && floor=$(at_target "$1" pool_floor) || return
 	counter_is "$1" pool_used 0 && [ "$(at_target "$1" pool_reclaiming)" = 0 ] &&
-		[ $(($(counter "$1" pool_units) * 4096)) = "$held" ] &&
-		[ "$(at_target "$1" pool_bytes)" = $((held > floor ? held : floor)) ]
+		[ $(($(counter "$1" pool_units) * 4096)) = "$size" ] &&
+		[ "$(at_target "$1" pool_bytes)" = $((size > floor ? size : floor)) ]
 }
 
 # no_sessions: succeed if the target has no session and the accounts of pools are empty; for

@@ -103,7 +103,7 @@ static void test_since(void **state)
 	now.op[IOSTAT_READ].latency[1] += 3;
 	now.error[0].count++;
 	/* A class of errors that the older sample does not have. */
-	now.error[1] = (struct io_error){ "gone", 2 };
+	now.error[1] = (struct io_error){ "device_removed", 2 };
 	now.nr_errors = 2;
 
 	iostat_since(&old, &now, &diff);
@@ -224,9 +224,9 @@ static void test_prometheus_host(void **state)
 	check_has(text, "rnbd_target_host_weight{host=\"a\"} 100");
 	check_has(text, "# TYPE rnbd_target_host_queued_requests gauge");
 	check_has(text, "rnbd_target_host_queued_requests{host=\"a\"} 5");
-	check_has(text, "# TYPE rnbd_target_host_waited_requests_total counter");
-	check_has(text, "rnbd_target_host_waited_requests_total{host=\"a\"} 6");
-	check_has(text, "rnbd_target_host_waited_bytes_total{host=\"a\"} 7");
+	check_has(text, "# TYPE rnbd_target_host_throttled_requests_total counter");
+	check_has(text, "rnbd_target_host_throttled_requests_total{host=\"a\"} 6");
+	check_has(text, "rnbd_target_host_throttled_bytes_total{host=\"a\"} 7");
 	free(text);
 }
 

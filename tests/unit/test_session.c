@@ -19,8 +19,8 @@
 /* The disks are in order; the numbers of their sessions are not. */
 static struct disk disk_list[] = {
 	{ .disk = "rnbd0", .session = 7, .session_state = "live", .address = "10.9.0.1",
-	  .port = 4427, .pool_used = 4096, .pool_held = 8192, .pool_reclaims = 3,
-	  .pool_wanted = 16384, .pool_disk_share = 7168 },
+	  .port = 4427, .pool_used = 4096, .pool_size = 8192, .pool_reclaims = 3,
+	  .pool_requested = 16384, .pool_disk_share = 7168 },
 	{ .disk = "rnbd1", .session = 2, .session_state = "reconnecting", .address = "::1",
 	  .port = 4428 },
 	{ .disk = "rnbd2", .session = 7, .session_state = "live", .address = "10.9.0.1",
@@ -48,7 +48,7 @@ static void test_gather(void **state)
 	assert_string_equal(sessions.session[1].disks.item[1], "rnbd2");
 
 	obj = client_session_json(&sessions.session[1]);
-	assert_true(json_object_object_get_ex(obj, "end", &value));
+	assert_true(json_object_object_get_ex(obj, "role", &value));
 	assert_string_equal(json_object_get_string(value), "client");
 	assert_true(json_object_object_get_ex(obj, "disks", &value));
 	assert_int_equal(json_object_array_length(value), 2);
@@ -97,7 +97,7 @@ static void test_prometheus_client(void **state)
 	assert_non_null(strstr(text, "rnbd_session_pool_used_bytes" SESSION7 "4096\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_session_pool_size_bytes gauge\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_size_bytes" SESSION7 "8192\n"));
-	assert_non_null(strstr(text, "rnbd_session_pool_wanted_bytes" SESSION7 "16384\n"));
+	assert_non_null(strstr(text, "rnbd_session_pool_requested_bytes" SESSION7 "16384\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_disk_share_bytes" SESSION7 "7168\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_session_pool_reclaims_total counter\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_reclaims_total" SESSION7 "3\n"));

@@ -152,7 +152,7 @@ static void test_anew(void **state)
 
 	/* The session ids are equal, or hidden from this user, but one counter is lower. */
 	now.disk.session_id[3] = 0;
-	old.value[VALUE_REPLAYED] = now.value[VALUE_REPLAYED] + 1;
+	old.value[VALUE_RESENT_REQUESTS] = now.value[VALUE_RESENT_REQUESTS] + 1;
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 40);
 

@@ -82,7 +82,7 @@ for twice in "disk0 2" "disk0 2 --new-session" "small 4"; do
 done
 [ $((SECONDS - start)) -lt $((10 * ${LAB_SLOW:-1})) ] || die "the tool has tried again and again"
 works "$dev"
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 detach "$small"
 
 echo "an open disk is not detached without force"

@@ -92,10 +92,10 @@ moves
 for i in $(seq 1 $RELOADS); do
 	lab barrier "loaded-$i"
 	lab barrier "reloaded-$i" --timeout 60
-	wait_for 20 counter_over "$dev" restarts $((i - 1))
+	wait_for 20 counter_over "$dev" target_restarts $((i - 1))
 	moves
 done
-echo "the target's module was reloaded $(counter "$dev" restarts) times under load"
+echo "the target's module was reloaded $(counter "$dev" target_restarts) times under load"
 kill $pid
 wait $pid
 if grep -q 'verify\|error' "$OUT/load"; then die "fio: $(grep -m3 'verify\|error' "$OUT/load")"; fi

@@ -27,7 +27,7 @@ live() { [ "$(rnbd session list --target --json | grep -c '"state": "live"')" = 
 state() { counter "$dev" state; }
 state_is() { [ "$(state)" = "$1" ]; }
 last_error() { counter "$dev" last_error | grep -qF -- "$1"; }
-proofs() { same "$(cat "$DIR/failed_proofs")" "$1" "failed proofs"; }
+failures() { same "$(cat "$DIR/authentication_failures")" "$1" "authentication failures"; }
 
 set_host_id
 target_start
@@ -71,11 +71,11 @@ cmp "$RIGHT" "$STORED" || die "the copy is another secret"
 note "without the secret, or with another one, nothing is granted and nothing told"
 fails "asks for the secret of this host (attach with --secret-file)" rnbd attach "$ADDR" disk0
 fails "asks for the secret of this host" rnbd discover "$ADDR"
-proofs 0
+failures 0
 fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$WRONG"
 fails "wrong secret for this host" rnbd attach "$ADDR" nosuch --secret-file "$WRONG"
 fails "wrong secret for this host" rnbd discover "$ADDR" --secret-file "$WRONG"
-proofs 3
+failures 3
 chmod 644 "$WRONG"
 fails "chmod 600" rnbd attach "$ADDR" disk0 --secret-file "$WRONG"
 chmod 600 "$WRONG"
@@ -101,7 +101,7 @@ works "$dev"
 strike rnbd kill_queue 1
 wait_for 20 counter_over "$dev" reconnects 0
 works "$dev"
-proofs 3
+failures 3
 run rnbd attach --config "$OUT/disk0.conf" --idempotent
 
 note "a newer epoch of that session, without proof, ends nothing and is not remembered"
@@ -117,7 +117,7 @@ need "$dev" reconnects -eq 1
 strike rnbd kill_queue 1
 wait_for 20 counter_over "$dev" reconnects 1
 works "$dev"
-proofs 4
+failures 4
 
 note "the same secret again: nothing happens"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"

@@ -55,10 +55,10 @@ authenticated() { rnbd show "$1" --json | sed -n 's/.*"authenticated": *\([a-z]*
 # lose DEV: break a connection of the disk; the fault point may hit the other disk first
 lose() {
 	local n
-	n=$(counter "$1" lost)
-	until counter_over "$1" lost "$n"; do
+	n=$(counter "$1" connections_lost)
+	until counter_over "$1" connections_lost "$n"; do
 		strike rnbd kill_queue 1
-		wait_quietly 1 counter_over "$1" lost "$n"
+		wait_quietly 1 counter_over "$1" connections_lost "$n"
 	done
 	strike rnbd kill_queue 0
 }
@@ -137,10 +137,10 @@ for dev in "$a" "$b"; do
 done
 for file in "$OLD" "$NEW"; do
 	run rnbd discover "$ADDR" --secret-file "$file"
-	same "$(attr failed_proofs)" 0 "failed proofs"
+	same "$(attr authentication_failures)" 0 "authentication failures"
 done
 fails "wrong secret for this host" rnbd discover "$ADDR" --secret-file "$OTHER"
-same "$(attr failed_proofs)" 1 "failed proofs"
+same "$(attr authentication_failures)" 1 "authentication failures"
 fails "the old secret is still valid" rnbd host secret "$HOST" --secret-file "$OTHER" --rotate
 run rnbd host secret "$HOST" --secret-file "$NEW" --rotate
 same "$(attr old_secret_sessions)" 2 "sessions of the old secret"
@@ -177,10 +177,10 @@ wait_for 20 counter_over "$b" reconnects "$m"
 wait_for 20 state_is "$b" live
 works "$b"
 need "$a" reconnects -eq "$n"
-proofs=$(attr failed_proofs)
+failures=$(attr authentication_failures)
 fails "wrong secret for this host" rnbd discover "$ADDR" --secret-file "$OLD"
 fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --new-session --secret-file "$OLD"
-same "$(attr failed_proofs)" $((proofs + 2)) "failed proofs"
+same "$(attr authentication_failures)" $((failures + 2)) "authentication failures"
 kill -INT $load
 wait $load
 cut -d ';' -f 5 "$OUT/fio" | grep -qx 0 || die "fio met an error: $(<"$OUT/fio")"

@@ -54,7 +54,7 @@ note "$rate reads per second were sent again"
 # Each of the 16 reads waits 10 ms before it is sent again.
 [ $rate -gt 0 ] || wrong "none"
 [ $rate -le 1650 ] || wrong "too many"
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 detach "$dev"
 
 note "the connection manager reports the connections late"
@@ -65,7 +65,7 @@ if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --keepalive 4000); then
 	wait_for 20 counter_over "$dev" connections 1
 	same "$(hits rnbd late_start)" 2 "connections that were reported late"
 	works "$dev"
-	[ "$(counter "$dev" lost)" = 0 ] || wrong "the connection was lost"
+	[ "$(counter "$dev" connections_lost)" = 0 ] || wrong "the connection was lost"
 	detach "$dev"
 else
 	wrong "no disk"

@@ -11,11 +11,11 @@
 # The errno of a lost path, and the errno of a request that would fail on every path
 PATH_LOST="Link has been severed" REFUSED="Remote I/O error"
 
-gone() { cat "$CFG/exports/$1/gone"; }
+device_removed() { cat "$CFG/exports/$1/device_removed"; }
 # lives DEV: its session must be live and must have lost no connection
 lives() {
 	same "$(counter "$1" state)" live "state of $1"
-	same "$(counter "$1" lost)" 0 "connections lost by $1"
+	same "$(counter "$1" connections_lost)" 0 "connections lost by $1"
 }
 
 # removed EXPORT DEV COMMAND...: the command removes the storage; I/O must then fail with a path
@@ -23,16 +23,16 @@ lives() {
 removed() {
 	local export=$1 dev=$2
 
-	same "$(gone "$export")" 0 "gone before"
+	same "$(device_removed "$export")" 0 "device_removed before"
 	reads "$dev" 1 || die "$export: good storage fails"
 	"${@:3}" || die "${*:3} failed"
-	wait_for 10 sh -c "grep -qx 1 $CFG/exports/$export/gone"
+	wait_for 10 sh -c "grep -qx 1 $CFG/exports/$export/device_removed"
 	fails "$PATH_LOST" reads "$dev" 1
 	fails "$PATH_LOST" writes "$dev" 1
 	lives "$dev"
-	same "$(rnbd export show "$export" --json | jq .gone)" true "rnbd export show"
-	rnbd export list "$export" | grep -qw gone || die "rnbd export list"
-	note "$export: gone"
+	same "$(rnbd export show "$export" --json | jq .device_removed)" true "rnbd export show"
+	rnbd export list "$export" | grep -qw device_removed || die "rnbd export list"
+	note "$export: device_removed"
 }
 
 set_host_id
@@ -218,7 +218,7 @@ umount /mnt/fs || die "umount failed"
 echo 1 >"$power"
 wait_for 10 test -b "$disk"
 export_disk part "$disk"
-same "$(gone part)" 0 "gone, of an export that was enabled anew"
+same "$(device_removed part)" 0 "device_removed, of an export that was enabled anew"
 dev=$(attach part) || exit 1
 works "$dev"
 detach "$dev"
@@ -231,7 +231,7 @@ export_disk cached "$disk" -- --write-cache back
 dev=$(attach cached) || exit 1
 writes "$dev" 1 || die "write failed"
 echo 0 >"$power"
-wait_for 10 grep -qx 1 "$CFG/exports/cached/gone"
+wait_for 10 grep -qx 1 "$CFG/exports/cached/device_removed"
 run rnbd export disable cached
 echo 1 >"$power"
 wait_for 10 test -b "$disk"

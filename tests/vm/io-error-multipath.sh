@@ -116,8 +116,8 @@ same "$(paths both)" "F A" "paths after"
 need "$right" rdma_writes -gt 0
 works /dev/mapper/both
 same "$(counter "$left" state)" live "state of the path whose storage is gone"
-need "$left" lost -eq 0
-same "$(<$CFG/exports/left/gone)" 1 gone
+need "$left" connections_lost -eq 0
+same "$(<$CFG/exports/left/device_removed)" 1 device_removed
 
 dmsetup remove both || die "dmsetup remove failed"
 detach "$left"

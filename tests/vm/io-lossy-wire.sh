@@ -77,7 +77,7 @@ for wire in loss1 loss5 loss20 delay reorder duplicate corrupt; do
 		verify "$dev" --rw=randrw --bs=4k --iodepth=8 --size=$size
 		verify "$dev" --rw=randwrite --bs=32k --iodepth=2 --size=$size
 		echo "$wire: right after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms," \
-		     "$(counter "$dev" lost) connections lost so far"
+		     "$(counter "$dev" connections_lost) connections lost so far"
 	fi
 	lab barrier "done-$wire" --timeout 200
 	heal "$wire"

@@ -59,7 +59,7 @@ round() {
 	read_back
 	nft delete table ip rnbd_loss
 	guards=$((guards + $(counter "$dev" read_guards)))
-	lost=$((lost + $(counter "$dev" lost)))
+	lost=$((lost + $(counter "$dev" connections_lost)))
 	detach "$dev"
 }
 

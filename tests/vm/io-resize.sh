@@ -142,7 +142,7 @@ same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | head -c
 	"the block within"
 seen "$one" 32
 seen "$two" 32
-for dev in "$one" "$two"; do need "$dev" lost -eq 0; done
+for dev in "$one" "$two"; do need "$dev" connections_lost -eq 0; done
 dd if="$one" of=/dev/null bs=4k skip=8192 count=1 iflag=direct 2>"$OUT/end"
 grep -q '^0 bytes' "$OUT/end" || die "there is something behind the last block: $(cat "$OUT/end")"
 dd if="$one" of=/dev/null bs=4k skip=8191 count=1 iflag=direct status=none || die "the last block cannot be read"

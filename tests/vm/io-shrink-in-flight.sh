@@ -73,9 +73,9 @@ grep -q 'Remote I/O error' "$OUT/beyond" || die "another error"
 wait $inside || die "the write within failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 # The target has answered both as not executed, and the client has sent both again.
-need "$dev" replayed -eq 2
+need "$dev" resent_requests -eq 2
 dd if="$dev" of="$OUT/end" bs=4k skip=4095 count=1 iflag=direct status=none || die "the last block cannot be read"
 dd if="$dev" of=/dev/null bs=4k skip=4096 count=1 iflag=direct 2>"$OUT/end"
 grep -q '0 bytes' "$OUT/end" || die "there is something behind the last block: $(cat "$OUT/end")"

@@ -46,7 +46,7 @@ wait_for 20 counter_over "$dev" requests 500
 fall_silent
 sleep $SILENT
 need "$dev" slow_requests -ge 16
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 speak
 before=$(counter "$dev" requests)
 wait_for 20 counter_over "$dev" requests $((before + 500))
@@ -54,7 +54,7 @@ kill -0 $load || die "fio ended: $(tail -5 "$OUT/load")"
 kill $load
 wait $load
 if grep -q 'verify\|error' "$OUT/load"; then die "fio: $(grep -m3 'verify\|error' "$OUT/load")"; fi
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 dmesg_has "${dev##*/}: a request has waited .* for the target's storage" || die "not in the log"
 same "$(rnbd stat "$dev" --json | jq -r .slow_requests)" "$(counter "$dev" slow_requests)" "what rnbd stat says"
 
@@ -65,8 +65,8 @@ start=$SECONDS
 put 1 || die "I/O error"
 same "$(hits rnbd-target drop_reply)" 1 "replies dropped"
 need "$dev" slow_requests -eq $((slow + 1))
-need "$dev" lost -eq 1
-need "$dev" replayed -eq 1
+need "$dev" connections_lost -eq 1
+need "$dev" resent_requests -eq 1
 same "$(counter "$dev" reason)" "the target has lost a request" reason
 same "$(got)" 0001 "the block"
 note "after $((SECONDS - start)) s"
@@ -78,7 +78,7 @@ put 2 &
 pid=$!
 wait_for $((10 * TIMEOUT)) grep -q reconnecting "/sys/block/${dev##*/}/rnbd/state"
 same "$(counter "$dev" reason)" "a request was not answered within io_limit" reason
-need "$dev" lost -eq 1
+need "$dev" connections_lost -eq 1
 # The target refuses to attach the export again while its storage has the write.
 wait_for 20 counter_over "$dev" attempt 2
 kill -0 $pid || die "the write was given back"
@@ -97,10 +97,10 @@ put 5 &
 pid=$!
 wait_for 10 in_flight
 strike rnbd kill_queue 1
-wait_for 30 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held"
+wait_for 30 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held_writes"
 wait_for $((4 * limit)) dmesg_has "${dev##*/}: not attached for $limit seconds, I/O fails, 1 writes wait"
 kill -0 $pid || die "the write was given back"
-need "$dev" held -eq 1
+need "$dev" held_writes -eq 1
 fails "Link has been severed" reads "$dev" 1
 speak
 wait $pid || die "I/O error"

@@ -94,7 +94,7 @@ out=$(errno 5000)
 [[ $out == *"Remote I/O error"* ]] || die "beyond the end: $out"
 dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "blocks before the end fail too"
 grep -q live "$(sys)/state" || die "the session did not survive"
-same "$(cat "$(sys)/lost")" 1 "connections lost"
+same "$(cat "$(sys)/connections_lost")" 1 "connections lost"
 detach "$dev"
 
 echo "no space"

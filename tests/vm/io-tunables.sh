@@ -47,7 +47,7 @@ with() {
 	job large --rw=write --bs=1m --iodepth=4 --size=8m
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=512k "${jobs[@]}"
 	need "$dev" pool_used -eq 0
-	need "$dev" lost -eq 0
+	need "$dev" connections_lost -eq 0
 }
 
 over() {

@@ -130,7 +130,7 @@ fi
 
 steadily_end one
 for i in 1 2 3; do
-	need "${devs[i]}" lost -eq 0
+	need "${devs[i]}" connections_lost -eq 0
 	detach "${devs[i]}"
 done
 configfs_clear

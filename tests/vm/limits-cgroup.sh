@@ -161,8 +161,8 @@ same "$(effective)" "" "the cgroup that applies"
 sleep 2
 free "$(rate "$one")" "host 1 without a cgroup"
 end_loads
-need "$one" lost -eq 0
-need "$two" lost -eq 0
+need "$one" connections_lost -eq 0
+need "$two" connections_lost -eq 0
 verify "$one" --rw=randwrite --bs=4k --iodepth=16 --size=4m
 detach "$one"
 detach "$two"

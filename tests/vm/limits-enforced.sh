@@ -339,7 +339,7 @@ param attach_rate 6000
 param attach_burst 8192
 : >"$OUT/quiet"
 wait $worker || die "the data of the client beside it"
-same "$(counter "$dev" lost)" 0 "connections that it lost"
+same "$(counter "$dev" connections_lost)" 0 "connections that it lost"
 detach "$dev"
 for ((i = 0; i < 8; i++)); do rnbd export remove "rogue$i" || die "export remove"; done
 wait_for 60 gone
@@ -365,7 +365,7 @@ param half_open_grace_ms 60000
 flooded limits/half_open_host 1
 flood_ends
 param half_open_grace_ms 500
-flooded limits/half_open_ended 1
+flooded limits/half_open_evicted 1
 flood_ends
 
 ip addr add 10.9.0.101/24 dev eth0 || die "address"
@@ -409,7 +409,7 @@ done
 "${flood[@]}" 500 --sources "$sources" --seconds $((450 * ${LAB_SLOW:-1})) >"$OUT/flood" 2>&1 &
 pid=$!
 wait_for 60 over limits/half_open_host 100
-wait_for 60 over limits/half_open_ended 10
+wait_for 60 over limits/half_open_evicted 10
 most=0
 for i in 1 2; do
 	began=${EPOCHREALTIME/[.,]/}

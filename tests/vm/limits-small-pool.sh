@@ -19,7 +19,7 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=4m
 verify "$dev" --rw=randwrite --bsrange=4k-32k --iodepth=64 --size=8m
 verify "$dev" --rw=write --bs=256k --iodepth=8 --size=16m
 need "$dev" pool_stalls -gt 100
-need "$dev" starts -gt 100
+need "$dev" queue_starts -gt 100
 need "$dev" fragmented -gt 0
 need "$dev" pool_peak -le 16
 need "$dev" pool_used -eq 0

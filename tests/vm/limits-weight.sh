@@ -93,8 +93,8 @@ measure
 steadily_end one
 
 run rnbd host weight "$(host_id 2)" 100
-need "$one" lost -eq 0
-need "$two" lost -eq 0
+need "$one" connections_lost -eq 0
+need "$two" connections_lost -eq 0
 verify "$one" --rw=randwrite --bs=4k --iodepth=16 --size=1m
 detach "$one"
 detach "$two"

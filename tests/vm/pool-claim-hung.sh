@@ -50,10 +50,10 @@ hang() {
 }
 # lose: end the connection and wait until the session is live again; the storage still hangs
 lose() {
-	lost=$(counter "$disk0" lost)
+	lost=$(counter "$disk0" connections_lost)
 	began=$(now_ms)
 	strike rnbd kill_queue 1 0
-	wait_for 20 counter_over "$disk0" lost "$lost"
+	wait_for 20 counter_over "$disk0" connections_lost "$lost"
 	wait_for 30 live
 	note "live again after $(($(now_ms) - began)) ms"
 }

@@ -46,11 +46,11 @@ lose() {
 	param rnbd_target login_burst 1
 	param rnbd_target login_rate 1
 	rnbd discover "$ADDR" >/dev/null || die "no list of exports"
-	lost=$(counter "$first" lost)
+	lost=$(counter "$first" connections_lost)
 	strike rnbd kill_queue 1 0
-	wait_for 20 counter_over "$first" lost "$lost"
+	wait_for 20 counter_over "$first" connections_lost "$lost"
 	wait_for 30 only_live 1
-	same "$(counter "$second" lost)" 0 "connections that the second disk lost"
+	same "$(counter "$second" connections_lost)" 0 "connections that the second disk lost"
 	same "$(pools_charged)" $((7 * MIB)) "bytes of the session that is live"
 	same "$(counter "$first" state)" reconnecting "state of the first disk"
 }

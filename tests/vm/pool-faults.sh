@@ -43,7 +43,7 @@ load=(--threads 96 --io 16-64)
 attach_second() { second=$(attach disk2 --host-id "$(host_id 2)" "${common[@]}") || exit 1; }
 
 # lost: print how many connections both sessions have lost; live: both disks are live
-lost() { echo $(($(counter "$first" lost) + $(counter "$second" lost))); }
+lost() { echo $(($(counter "$first" connections_lost) + $(counter "$second" connections_lost))); }
 lost_over() { [ "$(lost)" -gt "$1" ]; }
 live() { counter_is "$first" state live && counter_is "$second" state live; }
 # goes_on: both disks complete requests, and the checkers have found no wrong data
@@ -101,13 +101,13 @@ detach "$second"
 
 note "the module of the target is unloaded while memory is being reclaimed"
 open_reclaim
-before=$(counter "$first" restarts)
+before=$(counter "$first" target_restarts)
 reclaiming || die "nothing is being reclaimed"
 configfs_clear
 UNLOADS=rnbd_target unload
 strike rnbd no_release 0
 serve_exports
-wait_for 60 counter_over "$first" restarts "$before"
+wait_for 60 counter_over "$first" target_restarts "$before"
 goes_on
 wait_for 60 counter_over "$first" pool_units 1280
 wait_for 60 counter_over "$second" pool_units 1280

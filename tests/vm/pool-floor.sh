@@ -63,7 +63,7 @@ before=()
 for ((i = 0; i < NR; i++)); do before[i]=$(completed "${dev[i]}"); done
 for ((i = 0; i < NR; i++)); do
 	wait_for 60 completed_over "${dev[i]}" $((before[i] + 20))
-	need "${dev[i]}" pool_wanted_units -gt $FLOOR
+	need "${dev[i]}" pool_requested_units -gt $FLOOR
 	need "${dev[i]}" pool_stalls -gt 0
 done
 within_limit

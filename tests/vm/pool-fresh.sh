@@ -67,7 +67,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	note "the third host gets what it wants, which is less than its share"
 	steadily third "$third" "${load[@]}"
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
-		die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+		die "it has $(counter "$third" pool_units) units, requested $(counter "$third" pool_requested_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
 	# A segment is protected for 1 s after its grant: look after that time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
@@ -84,7 +84,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	reclaims=$(counter "$first" pool_reclaims)
 	steadily_end second
 	steadily_end third
-	for dev in "$second" "$third"; do need "$dev" lost -eq 0; done
+	for dev in "$second" "$third"; do need "$dev" connections_lost -eq 0; done
 	detach "$second"
 	detach "$third"
 	echo >$T/trace
@@ -93,7 +93,7 @@ done
 note "segments that were reclaimed within a second, from sessions above their share: $fresh"
 echo 0 >$T/events/rnbd_target/rnbdt_reclaim/enable
 steadily_end first
-need "$first" lost -eq 0
+need "$first" connections_lost -eq 0
 [ "$(pools_charged)" -le $((16 * MIB)) ] || die "$(pools_charged) bytes are charged"
 verify "$first" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
 detach "$first"

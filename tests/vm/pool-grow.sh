@@ -44,7 +44,7 @@ need "$dev" pool_units -eq $FLOOR
 need "$dev" pool_floor_units -eq $FLOOR
 need "$dev" pool_max_units -eq $CEILING
 need "$dev" pool_grants -eq 0
-need_at_target "$dev" pool_held -eq $((FLOOR * 4096))
+need_at_target "$dev" pool_size -eq $((FLOOR * 4096))
 need_at_target "$dev" pool_bytes -eq $((FLOOR * 4096))
 need_at_target "$dev" pool_max -eq $((CEILING * 4096))
 same "$(rnbd list "$dev" --json | jq ".[0].max_io")" $((1 << 20)) "bytes of the largest request"
@@ -56,7 +56,7 @@ load=(--rw=randwrite --bs=256k --iodepth=64 --size=100m)
 steadily load "$dev" "${load[@]}"
 wait_for 30 counter_is "$dev" pool_units $CEILING
 need "$dev" pool_grants -gt 0
-need_at_target "$dev" pool_held -eq $((CEILING * 4096))
+need_at_target "$dev" pool_size -eq $((CEILING * 4096))
 need_at_target "$dev" pool_bytes -eq $((CEILING * 4096))
 
 note "a steady load registers no memory"
@@ -90,7 +90,7 @@ took=$(($(now_ms) - began))
 note "$took ms"
 [ $took -ge 15000 ] || die "too early: the pool was used $took ms ago"
 need "$dev" pool_releases -gt "$releases"
-need_at_target "$dev" pool_held -eq $((FLOOR * 4096))
+need_at_target "$dev" pool_size -eq $((FLOOR * 4096))
 same "$(counter "$dev" pool_reclaims)" 0 "segments that the target has reclaimed"
 # One run may still follow the last release. The other disk uses no more than the floor.
 need_counter "$(lease_runs)" -le 1 "looks at a pool that has its floor"
@@ -103,7 +103,7 @@ note "twice the floor after $(($(now_ms) - began)) ms"
 wait_for 30 counter_is "$dev" pool_units $CEILING
 steadily_end burst
 checker_end other "$other"
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
 
 note "a pool of a fixed size"

@@ -46,12 +46,12 @@ note "another host gets more than the half that the two sessions want"
 third=$(attach disk2 "${common[@]}" --host-id "$(host_id 2)" --pool 16M) || exit 1
 steadily third "$third" --rw=randwrite --bs=128k --iodepth=128
 wait_quietly 60 counter_over "$third" pool_units 2304 ||
-	die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+	die "it has $(counter "$third" pool_units) units, requested $(counter "$third" pool_requested_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 need "$third" pool_reclaims -eq 0
 checker_end first "$first"
 checker_end second "$second"
 steadily_end third
-for dev in "$first" "$second" "$third"; do need "$dev" lost -eq 0; done
+for dev in "$first" "$second" "$third"; do need "$dev" connections_lost -eq 0; done
 for dev in "$first" "$second" "$third"; do detach "$dev"; done
 configfs_clear
 unload

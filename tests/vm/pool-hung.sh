@@ -84,7 +84,7 @@ wait_for 30 asked
 asked_at=$(now_ms)
 past_the_deadline() { [ $(($(now_ms) - asked_at)) -gt 5000 ]; }
 wait_for 30 past_the_deadline
-need "$hung" lost -eq 0
+need "$hung" connections_lost -eq 0
 # The test proves something only if the first host still owes reclaimed memory.
 need_at_target "$hung" pool_reclaiming -gt 0
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
@@ -101,7 +101,7 @@ dmsetup resume back || die "resume"
 steadily_end hung0
 steadily_end hung1
 wait_for 30 counter_over "$hung" pool_releases "$releases"
-need "$hung" lost -eq 0
+need "$hung" connections_lost -eq 0
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
 verify "$hung" --rw=randwrite --bsrange=4k-64k --iodepth=32 --size=8m
 verify "$disk0" --rw=randwrite --bsrange=4k-64k --iodepth=32 --size=8m

@@ -49,11 +49,11 @@ dmesg_has "reclaimed memory was not returned in time" || die "the log does not s
 
 note "the others have gone on, and the third one has its share"
 wait_for 60 counter_over "$third" pool_units 1024
-need "$second" lost -eq 0
-need "$third" lost -eq 0
+need "$second" connections_lost -eq 0
+need "$third" connections_lost -eq 0
 
 note "the first one reconnects and works"
-need "$silent" lost -gt 0
+need "$silent" connections_lost -gt 0
 back() { counter_is "$silent" state live && [ "$(counter "$silent" pool_units)" -ge 256 ]; }
 wait_for 30 back
 before=$(completed "$silent")

@@ -47,13 +47,13 @@ need "$second" pool_reclaims -gt 0
 works "$third"
 
 note "it loses its connection and is put off, and its memory goes to the second one"
-lost=$(counter "$third" lost)
+lost=$(counter "$third" connections_lost)
 reclaims=$(counter "$second" pool_reclaims)
 param rnbd_target login_burst 1
 param rnbd_target login_rate 1
 rnbd discover "$ADDR" >/dev/null || die "no list of exports"
 strike rnbd kill_queue 1 0
-wait_for 20 counter_over "$third" lost "$lost"
+wait_for 20 counter_over "$third" connections_lost "$lost"
 wait_for 60 counter_is "$second" pool_units $GROWN
 same "$(counter "$third" state)" reconnecting "state of the third disk"
 same "$(pools_charged)" $(((8 * 1024 - REST) * KIB)) "bytes that are charged"
@@ -65,8 +65,8 @@ wait_for 60 live
 need "$third" pool_floor_units -eq $FLOOR
 need "$third" pool_units -eq $FLOOR
 need "$second" pool_reclaims -gt "$reclaims"
-need "$second" lost -eq 0
-need "$first" lost -eq 0
+need "$second" connections_lost -eq 0
+need "$first" connections_lost -eq 0
 steadily_end second
 verify "$third" --rw=randwrite --bsrange=4k-64k --iodepth=16 --size=4m
 for dev in "$first" "$second" "$third"; do detach "$dev"; done

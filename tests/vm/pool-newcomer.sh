@@ -62,7 +62,7 @@ for ((i = 1; i <= OLD + 1; i++)); do need "${dev[i]}" pool_units -ge $ENOUGH; do
 for ((i = 1; i <= OLD; i++)); do steadily_end "disk$i"; done
 steadily_end newcomer
 for ((i = 1; i <= OLD + 1; i++)); do
-	need "${dev[i]}" lost -eq 0
+	need "${dev[i]}" connections_lost -eq 0
 	detach "${dev[i]}"
 done
 configfs_clear

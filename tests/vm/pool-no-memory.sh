@@ -67,9 +67,9 @@ fails() {
 	granted=$(both pool_grants) returned=$(both pool_releases)
 	fail "$1" "$2"
 	for ((i = 1; i <= KILLS; i++)); do
-		before=$(both lost)
+		before=$(both connections_lost)
 		strike rnbd kill_queue 1 $((i % 2))
-		wait_for 60 over lost "$before"
+		wait_for 60 over connections_lost "$before"
 		wait_for 120 live
 		wait_quietly 5 reclaiming
 		if [ $i -ge 3 ] && [ "$(failed)" -ge 3 ]; then break; fi

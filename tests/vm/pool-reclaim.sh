@@ -79,8 +79,8 @@ done
 repeated 100
 checker_end first "$first"
 checker_end second "$second"
-need "$first" lost -eq 0
-need "$second" lost -eq 0
+need "$first" connections_lost -eq 0
+need "$second" connections_lost -eq 0
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
 no_violations
 end
@@ -110,7 +110,7 @@ work() {
 # than LEAST re-executed READs; then detach and unload
 crowd_end() {
 	need "$crowded" pool_stalls -gt "$1"
-	need "$crowded" lost -eq 0
+	need "$crowded" connections_lost -eq 0
 	repeated "$1"
 	no_violations
 	detach "$crowded"

@@ -45,10 +45,10 @@ wait_for 10 held_back
 need "$first" pool_releases -eq 0
 
 note "it shrinks to its floor, as its client sees it"
-shrunk() { [ "$(counter "$first" pool_wanted_units)" -le $((2 * FLOOR)) ]; }
+shrunk() { [ "$(counter "$first" pool_requested_units)" -le $((2 * FLOOR)) ]; }
 wait_for 90 shrunk
 note "after $(($(now_ms) - idle_at)) ms"
-need "$first" pool_wanted_units -ge $FLOOR
+need "$first" pool_requested_units -ge $FLOOR
 need "$first" pool_releases -eq 0
 need "$first" pool_units -gt 2560
 works "$first"
@@ -57,7 +57,7 @@ note "a burst works within the floor, and asks for more"
 steadily burst "$first" "${load[@]}"
 before=$(completed "$first")
 wait_for 30 completed_over "$first" $((before + 100))
-need "$first" pool_wanted_units -gt $FLOOR
+need "$first" pool_requested_units -gt $FLOOR
 
 note "the releases are confirmed, and the pools have their shares"
 strike rnbd-target delay_release 0
@@ -69,7 +69,7 @@ before=$(completed "$first")
 wait_for 30 completed_over "$first" $((before + 100))
 steadily_end burst
 steadily_end second
-for dev in "$first" "$second"; do need "$dev" lost -eq 0; done
+for dev in "$first" "$second"; do need "$dev" connections_lost -eq 0; done
 verify "$first" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
 for dev in "$first" "$second"; do detach "$dev"; done
 configfs_clear

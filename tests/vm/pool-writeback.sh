@@ -62,11 +62,11 @@ need "$dev" pool_grants -eq 0
 
 note "the same, and the connection is lost while dirty pages fill the memory"
 rm /mnt/f/file* || die "rm failed"
-lost=$(counter "$dev" lost)
+lost=$(counter "$dev" connections_lost)
 write_files /mnt/f $FILES $EACH
 wait_for 60 dirty_over 16
 strike rnbd kill_queue 1 0
-wait_for 30 counter_over "$dev" lost "$lost"
+wait_for 30 counter_over "$dev" connections_lost "$lost"
 live() { counter_is "$dev" state live; }
 wait_for 60 live
 wait_for 120 written

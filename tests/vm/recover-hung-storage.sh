@@ -121,7 +121,7 @@ waits rnbd host secret "$(host_id 1)" --secret-file "$OUT/a"
 wait_for 10 host_attr_is 1 has_secret 1
 quick rnbd host secret "$(host_id 2)" --secret-file "$OUT/b" || die "host secret: $(cat "$OUT/quick")"
 host_attr_is 2 has_secret 1 || die "the second host has no secret"
-same "$(cat "$CFG/hosts/$(host_id 1)/outdated_sessions")" 1 "sessions of the first host that rely on no secret"
+same "$(cat "$CFG/hosts/$(host_id 1)/stale_secret_sessions")" 1 "sessions of the first host that rely on no secret"
 quick rnbd host secret "$(host_id 1)" --secret-file "$OUT/b" --rotate || die "rotate: $(cat "$OUT/quick")"
 host_attr_is 1 has_old_secret 1 || die "there is no old secret"
 killed

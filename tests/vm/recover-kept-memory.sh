@@ -88,10 +88,10 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	# Let the rings grow: the memory that is kept covers at least the slots of a new connection.
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=8m
 	note "reconnect $round"
-	lost=$(counter "$dev" lost)
+	lost=$(counter "$dev" connections_lost)
 	trace
 	strike rnbd kill_queue 1 $((round % 2))
-	wait_for 30 counter_over "$dev" lost "$lost"
+	wait_for 30 counter_over "$dev" connections_lost "$lost"
 	wait_for 60 live
 	sums=$(allocated "reconnect.$round") || exit 1
 	read -r all again <<<"$sums"

@@ -44,7 +44,7 @@ moves
 kill $pid
 wait $pid || die "gencheck: $(cat "$OUT/gencheck")"
 cat "$OUT/gencheck"
-need "$dev" lost -eq $FLAPS
+need "$dev" connections_lost -eq $FLAPS
 need "$dev" reconnects -eq $FLAPS
 run gencheck verify --journal /dev/shm/journal "$dev"
 detach "$dev"

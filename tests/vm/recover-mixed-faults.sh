@@ -223,18 +223,18 @@ fault() {
 		lost "$before"
 		;;
 	reload)
-		before=$(sum restarts)
+		before=$(sum target_restarts)
 		ask reload
-		wait_for 60 sum_over restarts "$before"
+		wait_for 60 sum_over target_restarts "$before"
 		;;
 	target-dies)
-		before=$(sum restarts)
+		before=$(sum target_restarts)
 		lab kill 1
 		wait_for 30 some_reconnecting
 		lab start 1
 		boots=$((boots + 1))
 		wait_for 120 test -e "$SHARED/up$boots"
-		wait_for 60 sum_over restarts "$before"
+		wait_for 60 sum_over target_restarts "$before"
 		;;
 	storage)
 		ask suspend
@@ -304,7 +304,7 @@ while :; do
 		count[$kind]=$((${count[$kind]-0} + 1))
 		total=$((total + 1))
 		echo "$(((SECONDS + 59) / 60)) min, $total: $kind, goes on after" \
-		     "$(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms; reconnects $(counter "${dev[0]}" reconnects), replayed $(sum replayed)"
+		     "$(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms; reconnects $(counter "${dev[0]}" reconnects), resent $(sum resent_requests)"
 		if [ $((total % VERIFY_EVERY)) = 0 ]; then
 			check
 			load
@@ -319,8 +319,8 @@ check
 ask stale
 echo "$total faults in $((SECONDS / 60)) min, seed $SEED:"
 for kind in "${KINDS[@]}"; do printf '  %-14s %d\n' "$kind" "${count[$kind]-0}"; done
-echo "lost $(counter "${dev[0]}" lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum restarts)," \
-     "replayed $(sum replayed), stale requests and frames dropped since the last start $answer"
+echo "lost $(counter "${dev[0]}" connections_lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum target_restarts)," \
+     "resent $(sum resent_requests), stale requests and frames dropped since the last start $answer"
 cat "$OUT"/gencheck? "$OUT"/verify?
 for i in 0 1; do detach "${dev[i]}"; done
 tell_target end

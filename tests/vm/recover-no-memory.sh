@@ -122,7 +122,7 @@ barrier io-fails
 # disk_is_lost NUMBER: the disk has lost more than NUMBER connections; for wait_for. On a slow
 # machine the keep-alive of the other session may trigger kill_queue first; then arm it again.
 disk_is_lost() {
-	counter_over "$dev" lost "$1" && return
+	counter_over "$dev" connections_lost "$1" && return
 	[ "$(hits rnbd kill_queue)" = "$struck" ] && return 1
 	struck=$(hits rnbd kill_queue)
 	strike rnbd kill_queue 1
@@ -130,7 +130,7 @@ disk_is_lost() {
 }
 for i in 1 2 3 4 5 6 7 8; do
 	struck=$(hits rnbd kill_queue)
-	lost=$(counter "$dev" lost)
+	lost=$(counter "$dev" connections_lost)
 	strike rnbd kill_queue 1
 	wait_for 60 disk_is_lost "$lost"
 	wait_for 60 counter_over "$dev" reconnects $((i - 1))

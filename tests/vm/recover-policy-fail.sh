@@ -187,7 +187,7 @@ grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason
 story="connecting>live live>failed"
 wait_for 10 story_is "$story"
 # The counter is one of the session, and may include the connection that the deactivation ended.
-need "$dev" lost -le 1
+need "$dev" connections_lost -le 1
 detach "$dev"
 wait_for 10 story_is "$story failed>closing"
 lab barrier let-go
@@ -204,7 +204,7 @@ dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 500) || exit 1
 lab barrier login
 lab barrier hold-login
 strike rnbd kill_queue 1
-wait_for 20 counter_over "$dev" lost 0
+wait_for 20 counter_over "$dev" connections_lost 0
 lab barrier held-login --timeout 60
 same "$(counter "$dev" state)" reconnecting state
 waiting
@@ -239,7 +239,7 @@ lab pause 1
 wait_for 5 stuck "$dev"
 deactivate "$dev"
 lab resume 1
-need "$dev" lost -le 1
+need "$dev" connections_lost -le 1
 detach "$dev"
 dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 500) || exit 1
 lab pause 1

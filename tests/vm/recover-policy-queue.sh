@@ -71,7 +71,7 @@ again() {
 	wait_for 20 grep -q live "$sys/state"
 	seen=$(counter "$dev" reconnects)
 	still_runs
-	echo "  $1: reconnects $seen, epoch $(counter "$dev" epoch), replayed $(counter "$dev" replayed), reason: $(counter "$dev" reason)"
+	echo "  $1: reconnects $seen, epoch $(counter "$dev" epoch), resent $(counter "$dev" resent_requests), reason: $(counter "$dev" reason)"
 }
 
 seen=0

@@ -78,7 +78,7 @@ took=$(($(now_ms) - began))
 need_counter $took -ge $((HELD * 3 / 4)) "ms of the write"
 # The acknowledgment of the request, the reply, and at least one answer to a probe arrive.
 need_counter $(($(packets $second) - before)) -ge 4 "packets of the connection during the write"
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 
 note "nothing that the target sends arrives: the probe is not answered, and the connection is given up"
 nft add rule ip silent input udp dport 4791 @th,64,8 0x00-0x05 @th,104,24 "${pairs[second]}" counter drop comment '"dropped"' ||
@@ -86,7 +86,7 @@ nft add rule ip silent input udp dport 4791 @th,64,8 0x00-0x05 @th,104,24 "${pai
 began=$(now_ms)
 on_second dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct status=none 2>"$OUT/dd" &
 reader=$!
-wait_for 20 counter_over "$dev" lost 0
+wait_for 20 counter_over "$dev" connections_lost 0
 took=$(($(now_ms) - began))
 need_counter "$(packets dropped)" -gt 0 "packets that were dropped"
 nft delete table ip silent || die "the rules stay"
@@ -99,7 +99,7 @@ live() { [ "$(counter "$dev" state)" = live ]; }
 wait_for 60 live
 wait $reader || die "the read failed: $(cat "$OUT/dd")"
 wait_for 20 connections_are 2
-need "$dev" lost -eq 1
+need "$dev" connections_lost -eq 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=4m
 detach "$dev"
 barrier end

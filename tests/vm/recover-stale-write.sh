@@ -114,22 +114,22 @@ one() {
 		strike rnbd no_hold 0
 		[ "$round" != path-hold ] || strike rnbd no_hold 1
 		strike rnbd kill_queue 1
-		wait_for 20 counter_over "$dev" lost 0
+		wait_for 20 counter_over "$dev" connections_lost 0
 		;;
 	esac
 	case $round in
 	queue-none | path-none)
 		# The attachment waits for the delayed write.
 		wait_for 20 counter_over "$dev" attempt 3
-		need "$dev" held -eq 1
+		need "$dev" held_writes -eq 1
 		kill -0 $pid || die "$round: the write has ended"
 		if [ "$round" = path-none ] && dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then
 			die "$round: a read waits in spite of the policy"
 		fi
 		lab barrier "release-$round"
 		wait $pid || die "$round: I/O error"
-		need "$dev" held -eq 0
-		need "$dev" replayed -eq 1
+		need "$dev" held_writes -eq 0
+		need "$dev" resent_requests -eq 1
 		;;
 	queue-drain)
 		wait $pid || die "$round: I/O error in spite of the policy"

@@ -57,7 +57,7 @@ export_as $UUID
 wait_for 60 live
 works "$dev"
 same "$(moves)" 2 moves
-need "$dev" lost -ge 2
+need "$dev" connections_lost -ge 2
 detach "$dev"
 configfs_clear
 unload

@@ -56,7 +56,7 @@ wait_for 20 grep -q reconnecting "$(sys)/state"
 at=$(cat "$OUT/acked.through")
 lab start 1
 wait_for 60 grep -q live "$(sys)/state"
-need "$dev" restarts -eq 1
+need "$dev" target_restarts -eq 1
 wait_for 30 sh -c "[ \"\$(cat $OUT/acked.through)\" -gt $((at + 20)) ]"
 kill $pid
 wait $pid 2>/dev/null
@@ -71,7 +71,7 @@ wait_for 60 test -e "$SHARED/up3"
 dev=$(attach disk0 --keepalive 500) || exit 1
 dd if=/dev/urandom of="$dev" bs=64k count=8 oflag=direct conv=fsync status=none || die "write failed"
 lab reset 1
-wait_for 60 counter_over "$dev" restarts 0
+wait_for 60 counter_over "$dev" target_restarts 0
 wait_for 20 grep -q live "$(sys)/state"
 echo "  everything was flushed: goes on after the restart"
 dd if=/dev/urandom of="$dev" bs=64k count=8 oflag=direct status=none || die "write failed"

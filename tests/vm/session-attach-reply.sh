@@ -59,7 +59,7 @@ note "a further disk of a session, whose other disk goes on"
 disk=$(attach load --queues 2 --pool 4M) || exit 1
 checker disk 1 "$disk" --threads 4 --io 1-16
 moves
-lost=$(counter "$disk" lost)
+lost=$(counter "$disk" connections_lost)
 strike rnbd-target drop_attach_reply 1
 fails other
 dropped 2 || die "no reply was lost"
@@ -69,7 +69,7 @@ same "$(counter "$dev" session_id)" "$(counter "$disk" session_id)" "session of 
 works "$dev"
 attachments other 1 || die "the target has another attachment"
 moves
-need "$disk" lost -eq "$lost"
+need "$disk" connections_lost -eq "$lost"
 
 # again NUMBER: after reply NUMBER was dropped, the disk becomes live (later than $began), the
 # target has one attachment of it, and its handle is newer than that of the dropped reply
@@ -92,7 +92,7 @@ run rnbd export disable load
 strike rnbd-target drop_attach_reply 1
 run rnbd export enable load
 again 3
-need "$disk" lost -eq "$lost"
+need "$disk" connections_lost -eq "$lost"
 
 note "a disk whose connection was lost"
 # The other disk would attach at the same time, and the target could drop its reply instead.
@@ -101,7 +101,7 @@ began=$(now_ms)
 strike rnbd-target drop_attach_reply 1
 strike rnbd kill_queue 1
 again 4
-need "$disk" lost -gt "$lost"
+need "$disk" connections_lost -gt "$lost"
 
 checker_end disk "$disk"
 detach "$disk"

@@ -27,7 +27,7 @@ session() { rnbd session list --target --json | jq -er "map(select(.state == \"l
 
 # connection: print values of both ends that change if the session reconnects
 connection() {
-	echo "epoch $(counter "$stay" epoch), lost $(counter "$stay" lost)," \
+	echo "epoch $(counter "$stay" epoch), lost $(counter "$stay" connections_lost)," \
 		"reconnects $(counter "$stay" reconnects), session $(session session)"
 }
 
@@ -185,7 +185,7 @@ give_back
 works "$one"
 load_ends
 
-need "$stay" lost -eq 0
+need "$stay" connections_lost -eq 0
 
 note "a host that may use one of two exports keeps its session; denied both, it has none"
 sessions_are() { [ "$(rnbd session list --target --json | jq length)" = "$1" ]; }
@@ -194,7 +194,7 @@ run rnbd export deny one "$(host_id 1)"
 wait_for 20 state_is "$one" reconnecting
 sessions_are 1 || die "the session ends with one of two exports"
 works "$stay"
-need "$stay" lost -eq 0
+need "$stay" connections_lost -eq 0
 run rnbd export deny stay "$(host_id 1)"
 wait_for 30 sessions_are 0
 wait_for 20 state_is "$stay" reconnecting

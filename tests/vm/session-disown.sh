@@ -47,14 +47,14 @@ wait_for $((20 * ${LAB_SLOW:-1})) state_is "$plain" live
 asked=$(counter "$excl" attempt)
 wait_for 20 counter_over "$excl" attempt "$asked"
 state_is "$excl" reconnecting || die "the state is $(counter "$excl" state)"
-lost=$(counter "$plain" lost)
+lost=$(counter "$plain" connections_lost)
 
 note "the disk that waits for its storage is detached"
 run timeout $((20 * ${LAB_SLOW:-1})) rnbd detach "$excl" --force
 wait $write && die "the write has succeeded: $(cat "$OUT/dd")"
 wait_for 5 owner_is none
 in_storage || die "the storage has ended the write"
-need "$plain" lost -eq "$lost"
+need "$plain" connections_lost -eq "$lost"
 
 note "another host waits for the storage, and for nothing else"
 said=$(timeout $((20 * ${LAB_SLOW:-1})) rnbd attach "$ADDR" excl --host-id "$OTHER" 2>&1) &&
@@ -109,7 +109,7 @@ owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
 detach "$newer"
 wait_for 5 owner_is none
 state_is "$plain" live || die "the other disk is $(counter "$plain" state)"
-need "$plain" lost -eq "$lost"
+need "$plain" connections_lost -eq "$lost"
 
 detach "$plain"
 configfs_clear

@@ -208,7 +208,7 @@ target_again() {
 }
 
 # target_crashes: reload the target as after a power cut: with a configuration from before there was
-# an owner, and with the owner that rnbd export keep has written until now
+# an owner, and with the owner that rnbd export record-owners has written until now
 target_crashes() {
 	wait_for 10 is_kept
 	kill "$keeper"
@@ -229,7 +229,7 @@ target() {
 	refused rnbd export owner other "$A"
 	(echo 0 >"$CFG/exports/disk0/exclusive") 2>/dev/null && die "exclusive was changed while enabled"
 	run rnbd save "$OUT/early"
-	rnbd export keep &
+	rnbd export record-owners &
 	keeper=$!
 	barrier exported
 	barrier attached

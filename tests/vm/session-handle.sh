@@ -117,7 +117,7 @@ done
 echo 0 >$TRACING/events/rnbdproof/handle/enable
 
 note "the third disk has seen nothing of all that"
-need "${dev[third]}" lost -eq 0
+need "${dev[third]}" connections_lost -eq 0
 need "${dev[third]}" reconnects -eq 0
 kill "${pid[third]}"
 wait "${pid[third]}" || die "the checker of the third: $(cat "$OUT/run-third")"

@@ -87,7 +87,7 @@ overtake() {
 	wait $attach || die "attach of $1 failed"
 	two=$(cat "$OUT/attached")
 	detach "$two"
-	need "$third" lost -eq 0
+	need "$third" connections_lost -eq 0
 }
 
 set_host_id

@@ -56,7 +56,7 @@ live() {
 }
 wait_for 20 live
 for dev in "${devs[@]}"; do works "$dev"; done
-need "${devs[0]}" lost -eq 1
+need "${devs[0]}" connections_lost -eq 1
 need "${devs[0]}" violations -eq 0
 
 note "all detach at once"

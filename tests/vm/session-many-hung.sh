@@ -67,7 +67,7 @@ for _ in 1 2 3; do
 	soon 5000 works "$dev"
 	soon 5000 detach "$dev"
 done
-need "$fine" lost -eq 0
+need "$fine" connections_lost -eq 0
 
 note "a hung disk is deactivated: its requests fail, and leave orphans until they are answered"
 orphans=$(counter "$fine" orphans)
@@ -79,7 +79,7 @@ need "$fine" pool_used -le "$used"
 need "$fine" pool_used -ge 1
 soon 5000 rnbd detach "${hung[0]}" --force
 soon 5000 works "$fine"
-need "$fine" lost -eq 0
+need "$fine" connections_lost -eq 0
 
 note "the storage goes on: all that was sent is answered, and nothing is left over"
 for ((i = 0; i < HUNG; i++)); do dmsetup resume "back$i" || die "resume"; done
@@ -87,7 +87,7 @@ wait $load
 idle() { [ "$(counter "$fine" pool_used)" = 0 ]; }
 wait_for 60 idle
 for dev in "${hung[@]:1}" "$fine"; do
-	need "$dev" lost -eq 0
+	need "$dev" connections_lost -eq 0
 	detach "$dev"
 done
 none() { [ "$(sessions)" = 0 ]; }

@@ -76,7 +76,7 @@ timeout $((20 * ${LAB_SLOW:-1})) \
 	die "$dev: no read beside the hung disks"
 timeout $((20 * ${LAB_SLOW:-1})) rnbd detach "$dev" --wait 5 || die "no detach"
 need "${idle[0]}" pool_used -ge 384
-need "${idle[0]}" lost -eq 0
+need "${idle[0]}" connections_lost -eq 0
 kill -0 $load || die "the requests of the hung disks have ended"
 
 note "the storage goes on"
@@ -85,7 +85,7 @@ wait $load || die "a read failed: $(cat "$OUT/fio")"
 unused() { [ "$(counter "${idle[0]}" pool_used)" = 0 ]; }
 wait_for 60 unused
 for dev in "${hung[@]}" "${idle[@]}"; do
-	need "$dev" lost -eq 0
+	need "$dev" connections_lost -eq 0
 	detach "$dev"
 done
 configfs_clear

@@ -84,7 +84,7 @@ before=$(refusals)
 began=$(now_ms)
 # kill_queue acts at the keep-alives of all sessions. Some reconnect before others are lost.
 strike rnbd kill_queue 1000000
-wait_for 30 each lost -ge 1
+wait_for 30 each connections_lost -ge 1
 hits=$(hits rnbd kill_queue)
 strike rnbd kill_queue 0
 [ "$hits" -ge $SESSIONS ] || die "only $hits connections were killed"

@@ -79,7 +79,7 @@ for i in 1 2 3; do
 	moves
 	wait_for $((30 * SLOW)) connections_are $((QUEUES - 1))
 done
-need "$dev" lost -eq 3
+need "$dev" connections_lost -eq 3
 need "$dev" reconnects -eq 3
 # The client logs the refusal once, and not at each reconnect.
 said_once "connection $((REFUSED + 1)) of $QUEUES cannot be established" ||
@@ -95,7 +95,7 @@ wait_for 10 said_once "connection $((REFUSED + 1)) of $QUEUES is established"
 same "$(counter "$dev" connection_error)" "" "connection_error"
 same "$(counter "$dev" epoch)" "$epoch" "epoch: the session has not changed"
 moves
-need "$dev" lost -eq 3
+need "$dev" connections_lost -eq 3
 
 kill -INT $load
 wait $load

@@ -26,9 +26,9 @@ idle() {
 	[ "$(counter "$dev" recv_slots)" = $((FIRST * QUEUES)) ] &&
 		[ "$(counter "$dev" peer_slots)" = $((FIRST * QUEUES)) ] &&
 		[ "$(counter "$dev" send_slots)" = $(((FIRST + 1) * QUEUES)) ] &&
-		[ "$(counter "$dev" depth_now)" = $((DEPTH_FIRST * QUEUES)) ] &&
+		[ "$(counter "$dev" depth_allocated)" = $((DEPTH_FIRST * QUEUES)) ] &&
 		[ "$(target recv_slots)" = $((FIRST * QUEUES)) ] &&
-		[ "$(target requests_now)" = $((DEPTH_FIRST * QUEUES)) ]
+		[ "$(target requests_allocated)" = $((DEPTH_FIRST * QUEUES)) ]
 }
 # agree: each frame that one end has sent has arrived at the other end; for wait_for
 agree() {
@@ -71,12 +71,12 @@ for round in 1 2 3; do
 	load
 	wait_for 30 counter_over "$dev" peer_slots $((FIRST * QUEUES))
 	wait_for 30 over recv_slots $((FIRST * QUEUES))
-	wait_for 30 counter_over "$dev" depth_now $((DEPTH_FIRST * QUEUES))
-	wait_for 30 over requests_now $((DEPTH_FIRST * QUEUES))
+	wait_for 30 counter_over "$dev" depth_allocated $((DEPTH_FIRST * QUEUES))
+	wait_for 30 over requests_allocated $((DEPTH_FIRST * QUEUES))
 	wait_for 30 over queue_bytes "$small"
 	need "$dev" rings_grown -gt "$grown"
 	kill -0 $pid 2>/dev/null || die "fio ended: $(tail -n 5 "$OUT/load" "$OUT/load.said")"
-	note "slots of the target: $(target recv_slots), of the client: $(counter "$dev" recv_slots), requests: $(counter "$dev" depth_now), memory: $(target queue_bytes)"
+	note "slots of the target: $(target recv_slots), of the client: $(counter "$dev" recv_slots), requests: $(counter "$dev" depth_allocated), memory: $(target queue_bytes)"
 	seen=$(completed "$dev")
 	wait_for 30 completed_over "$dev" $((seen + 2000))
 	kill $pid
@@ -94,7 +94,7 @@ done
 note "data, and nothing that broke"
 verify "$dev" --rw=randwrite --bs=4k --iodepth=128 --size=16m
 verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=32m
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 same "$(violations)" "$before" "protocol errors"
 wait_for 30 agree
 note "frames of the client: $(frames_sent) sent, $(frames_received) received"
@@ -115,7 +115,7 @@ need_counter "$(target queue_bytes)" -le $((896 * 1024)) "bytes of the host"
 kill -0 $pid 2>/dev/null || die "fio ended: $(tail -n 5 "$OUT/load" "$OUT/load.said")"
 kill $pid
 wait $pid
-need "$dev" lost -eq 0
+need "$dev" connections_lost -eq 0
 same "$(violations)" "$before" "protocol errors"
 echo 0 >/sys/module/rnbd_target/parameters/queue_limit_mb
 detach "$dev"

@@ -155,7 +155,7 @@ for round in 1 2 3 4; do
 	gencheck verify --journal /dev/shm/journal4 --adopt "${dev[4]}" >"$OUT/verify4" ||
 		die "${dev[4]}: $(cat "$OUT/verify4")"
 done
-for i in 0 1 2 3; do need "${dev[i]}" lost -eq 0; done
+for i in 0 1 2 3; do need "${dev[i]}" connections_lost -eq 0; done
 stop 0 1 2 3
 for i in 0 1 2; do detach "${dev[i]}"; done
 sessions_are 1 2

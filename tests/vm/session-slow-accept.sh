@@ -22,7 +22,7 @@ same "$(hits rnbd-target delay_restrict)" $((QUEUES - 1)) "connections that were
 for ((i = 0; i < QUEUES; i++)); do
 	verify "$dev" --rw=randrw --bs=64k --iodepth=8 --size=4m --offset=$((4 * i))m --cpus_allowed=$i
 done
-same "$(counter "$dev" lost)" 0 "lost connections"
+same "$(counter "$dev" connections_lost)" 0 "lost connections"
 same "$(counter "$dev" reconnects)" 0 "reconnects"
 strike rnbd-target delay_restrict 0
 detach "$dev"

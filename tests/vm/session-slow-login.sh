@@ -55,7 +55,7 @@ note "the other disk returns"
 wait_for 100 state_is "$stay" live
 wait $reader || die "the read that waited has failed"
 works "$stay"
-need "$stay" lost -eq 1
+need "$stay" connections_lost -eq 1
 detach "$brief"
 detach "$stay"
 configfs_clear

@@ -17,7 +17,7 @@ mask() {
 		s/<host>/00000000-0000-4000-8000-/g
 		s/\b[0-9]{4}-[0-9]{2}-[0-9]{2}([ T])[0-9:]{8}(\.[0-9]+)?/<date>\1<time>/g
 		s/^rnbd [0-9.]+ - /rnbd <version> - /
-		s/("(seconds|requests|read_bytes|write_bytes|next_try_ms|attached_ms|state_ms|pool_registrations)": ?)[0-9]+(\.[0-9]+)?/\1<number>/g'
+		s/("(seconds|live_seconds|requests|read_bytes|write_bytes|next_try_ms|attached_ms|state_ms|pool_registrations)": ?)[0-9]+(\.[0-9]+)?/\1<number>/g'
 }
 
 # golden NAME COMMAND...: store the masked output of the command as golden file NAME
@@ -65,7 +65,7 @@ prometheus() { rnbd stat --prometheus | grep -v 'le="[0-9]'; }
 all_help() {
 	local command
 	rnbd help
-	rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z]*\)  .*/\1/p' | while read -r command; do
+	rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z-]*\)  .*/\1/p' | while read -r command; do
 		printf '\n'
 		# shellcheck disable=SC2086 # one word or two
 		rnbd help $command

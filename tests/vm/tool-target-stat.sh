@@ -104,9 +104,9 @@ wait $load || die "write failed"
 writes=$(<"$OUT/writes")
 was=${before[write requests]}
 done=$(($(io exports disk0 write requests) - was))
-note "$writes writes, $(counter "$dev" replayed) requests replayed, $done counted"
+note "$writes writes, $(counter "$dev" resent_requests) requests resent, $done counted"
 need_counter "$done" -ge "$writes" "writes counted"
-need_counter "$done" -le $((writes + $(counter "$dev" replayed))) "writes counted"
+need_counter "$done" -le $((writes + $(counter "$dev" resent_requests))) "writes counted"
 session=$(rnbd session list --target --json | jq '[.[] | select(.state == "live") | .requests] | add')
 total=$(gawk '{ sub("requests=", "", $2); sum += $2 } END { print sum }' "$CFG/exports/disk0/io_stat")
 need_counter "$session" -lt "$((total - 50))" "requests of the new session"
@@ -215,7 +215,7 @@ run umount "$CFG/exports/disk0/io_stat"
 same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
 wait_for 60 dmesg_has 'waits for the storage of export'
 wait_for 60 dmesg_has "host $HOST: its logins or requests to attach have been put off for"
-need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
+need_counter "$(cat "$CFG/hosts/$HOST/logins_deferred")" -gt $WAITING "logins deferred"
 # All sessions begin to wait within a few seconds. After 8 s each of them would have logged a line.
 wait_for 60 sh -c "[ \$(rnbd session list --target --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"
 since=$(dmesg | sed -n '0,/waits for the storage/s/^\[ *\([0-9]*\)\..*waits for the storage.*/\1/p')

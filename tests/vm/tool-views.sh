@@ -165,7 +165,7 @@ while read -r key value; do
 	same "$(jq ".$key" "$OUT/stat")" "$value" "$key of stat"
 	grep -qx "  $key: $value" "$OUT/show.txt" || die "$key of show is not $value"
 done <"$OUT/counters"
-for key in requests frames_sent entries_sent inline_reads inline_writes coalesced lost; do
+for key in requests frames_sent entries_sent inline_reads inline_writes coalesced connections_lost; do
 	same "$(jq ".counters.$key" "$OUT/show")" "$(counter "$dev" $key)" "$key in sysfs"
 done
 for key in requests frames_sent entries_sent; do

@@ -48,7 +48,7 @@ mounted() {
 	run mount "$1" "$2"
 }
 
-mapfile -t all < <(rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z]*\)  .*/\1/p' | sed 's/ $//')
+mapfile -t all < <(rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z-]*\)  .*/\1/p' | sed 's/ $//')
 [ ${#all[@]} -ge 15 ] || die "rnbd help tells of ${#all[@]} commands"
 
 note "no command, no such command, no such option"
@@ -96,7 +96,7 @@ wrong 2 'host deny disk0' '--timeout 0' -- rnbd host deny disk0 "$ID" --timeout 
 wrong 2 'session list' 'more' -- rnbd session list more
 wrong 2 'session list' 'exclude each other' -- rnbd session list --client --target
 wrong 2 'export owner disk0' 'UUID of a host, or none' -- rnbd export owner disk0 nobody
-wrong 2 'export keep' 'more' -- rnbd export keep more
+wrong 2 'export record-owners' 'more' -- rnbd export record-owners more
 wrong 2 'export owner disk0' 'exclude each other' -- rnbd export owner disk0 none --no-wait --timeout 1
 wrong 2 'show' 'operand is missing' 'DISK' -- rnbd show
 wrong 2 'stat' 'is unexpected' -- rnbd stat rnbd0 1 2 3
