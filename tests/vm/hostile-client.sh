@@ -127,7 +127,7 @@ reclaims reclaimed-slow
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "clients that did not return memory in time"
 reclaims late
 reclaims late-using
-reclaims late-mute
+reclaims late-no-credits
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 3 "clients that did not return memory in time"
 kill $monitor
 configfs_clear
