@@ -217,7 +217,7 @@ run rm "$X/e/allowed_hosts/any name" "$P/p/exports/e"
 run rmdir "$X/e" "$P/p" "$H/$one"
 note "$rows wrong uses of configfs"
 
-note "a name as long as may be"
+note "a name of the maximum length"
 run mkdir "$X/$(long 63)"
 must "$X/$(long 63)/path" "$disk"
 must "$X/$(long 63)/enable" 1
