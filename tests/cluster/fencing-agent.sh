@@ -41,7 +41,7 @@ client() {
 	wait_for 60 failed "$b"
 	wait
 	said=$(rnbd attach 10.9.0.2 disk0 2>&1) && die "it attaches"
-	[[ $said = *"this host is fenced"* ]] || die "it says: $said"
+	[[ $said = *"this host is fenced"* ]] || die "unexpected message: $said"
 	barrier refused
 	barrier unfenced 120
 	{ failed "$a" && failed "$b"; } || die "disks came back"

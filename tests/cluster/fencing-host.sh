@@ -42,7 +42,7 @@ given_up() {
 attach_refused() {
 	local said
 	said=$(rnbd attach "$ADDR" disk0 2>&1) && die "it attaches"
-	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "it says: $said"
+	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "unexpected message: $said"
 }
 
 client() {
@@ -159,7 +159,7 @@ target() {
 	barrier suspended
 	barrier stuck
 	said=$(rnbd fence "$HOST" --timeout 2 2>&1) && die "fenced with writes in flight"
-	[[ $said = *"its I/O has not ended within 2 s"* ]] || die "it says: $said"
+	[[ $said = *"its I/O has not ended within 2 s"* ]] || die "unexpected message: $said"
 	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
 	# A write to the attribute "fenced" waits in the kernel; SIGKILL must end the wait.
 	sh -c "echo 1 >$DIR/fenced" &
@@ -185,7 +185,7 @@ target() {
 	before=$(sum)
 	rnbd fence "$HOST" --timeout 5 || die "a fenced host cannot be fenced"
 	said=$(rnbd host remove "$HOST" 2>&1) && die "a fenced host was removed"
-	[[ $said = *"it is fenced; first run: rnbd unfence"* ]] || die "it says: $said"
+	[[ $said = *"it is fenced; first run: rnbd unfence"* ]] || die "unexpected message: $said"
 	barrier fenced 120
 	barrier looked 120
 	sum_differs "$before" && die "something landed after the fence"
@@ -302,13 +302,13 @@ target() {
 	rnbd clear --force || die "clear"
 	echo garbage >"$KEPT"
 	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host was made whose state is not known"
-	[[ $said = *"$KEPT: is damaged"* ]] || die "it says: $said"
+	[[ $said = *"$KEPT: is damaged"* ]] || die "unexpected message: $said"
 	[ ! -e "$DIR" ] || die "the host is there"
 	rm "$KEPT"
 	mv "${KEPT%/*}" /root/away
 	ln -s /nowhere "${KEPT%/*}"
 	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host was made whose state is not known"
-	[[ $said = *"${KEPT%/*}: cannot be used"* ]] || die "it says: $said"
+	[[ $said = *"${KEPT%/*}: cannot be used"* ]] || die "unexpected message: $said"
 	[ ! -e "$DIR" ] || die "the host is there"
 	rm "${KEPT%/*}"
 	mv /root/away "${KEPT%/*}"

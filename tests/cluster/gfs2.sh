@@ -184,7 +184,7 @@ restarted() {
 	[ "$HOW" = paused ] || return 0
 	modprobe rnbd
 	said=$(rnbd attach --config /etc/rnbd/attach.d/shared.conf 2>&1) && die "it attaches"
-	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "it says: $said"
+	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "unexpected message: $said"
 }
 
 come_back() {

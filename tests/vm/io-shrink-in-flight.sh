@@ -69,7 +69,7 @@ barrier enabled
 wait_for 30 grep -q live "$sys/rnbd/state"
 wait $beyond && die "a write beyond the end was acknowledged"
 cat "$OUT/beyond"
-grep -q 'Remote I/O error' "$OUT/beyond" || die "another error"
+grep -q 'Remote I/O error' "$OUT/beyond" || die "unexpected error"
 wait $inside || die "the write within failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
@@ -78,7 +78,7 @@ need "$dev" lost -eq 0
 need "$dev" replayed -eq 2
 dd if="$dev" of="$OUT/end" bs=4k skip=4095 count=1 iflag=direct status=none || die "the last block cannot be read"
 dd if="$dev" of=/dev/null bs=4k skip=4096 count=1 iflag=direct 2>"$OUT/end"
-grep -q '0 bytes' "$OUT/end" || die "there is something behind the last block: $(cat "$OUT/end")"
+grep -q '0 bytes' "$OUT/end" || die "a read beyond the last block returned data: $(cat "$OUT/end")"
 barrier written
 detach "$dev"
 barrier end

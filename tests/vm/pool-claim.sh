@@ -64,7 +64,7 @@ refused() {
 
 	if text=$(attach_third 3 2>&1); then die "another session was granted what the claim has: $text"; fi
 	echo "  $text"
-	grep -q "$1" <<<"$text" || die "unclear: $text"
+	grep -q "$1" <<<"$text" || die "unexpected message: $text"
 }
 
 note "the session has a claim on its place and on its floor"

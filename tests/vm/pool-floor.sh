@@ -51,7 +51,7 @@ if text=$(rnbd attach "$ADDR" "disk$NR" --new-session --queues 2 --pool 4M --wai
 	die "attached: $text"
 fi
 echo "  $text"
-grep -q "no memory left for the buffer pool" <<<"$text" || die "unclear: $text"
+grep -q "no memory left for the buffer pool" <<<"$text" || die "unexpected message: $text"
 within_limit
 
 note "all sessions make progress with what they have"

@@ -53,7 +53,7 @@ idle() { [ "$(xargs <"$INFLIGHT")" = "0 0" ]; }
 peer() {
 	wait_for 60 idle
 	rnbd-peer client --only "until-stale-$1" --monitor "$OUT/monitor" --verbose >"$OUT/$1" ||
-		{ cat "$OUT/$1"; die "$1: the target is wrong, or the peer"; }
+		{ cat "$OUT/$1"; die "$1: a case of rnbd-peer failed"; }
 	cat "$OUT/$1"
 	wait_for 60 no_sessions
 }

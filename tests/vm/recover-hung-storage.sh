@@ -97,7 +97,7 @@ grep -q 'hung .* disabling ' "$OUT/quick" || die "the list does not say so: $(ca
 
 note "who waits can be killed, or sets a limit, and what was begun goes on"
 if rnbd export disable hung --timeout 1 2>"$OUT/limit"; then die "it was disabled while the storage hangs"; fi
-grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unclear: $(cat "$OUT/limit")"
+grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unexpected message: $(cat "$OUT/limit")"
 rnbd export disable hung &
 disable=$!
 # The second host is denied although requests of the first one are in the hung storage.
@@ -112,7 +112,7 @@ wait_for 2 gone $deny
 quick rnbd export disable hung --no-wait || die "disable"
 state_is hung disabling || die "it is $(cat "$X/hung/state")"
 if quick rnbd export enable hung; then die "enabled while it is being disabled"; fi
-grep -q 'busy' "$OUT/quick" || die "unclear: $(cat "$OUT/quick")"
+grep -q 'busy' "$OUT/quick" || die "unexpected message: $(cat "$OUT/quick")"
 dmesg_has 'export hung: still being disabled' || die "not in the log"
 if quick sh -c "echo /dev/null >$X/hung/path"; then die "its path was changed"; fi
 

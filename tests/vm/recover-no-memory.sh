@@ -63,7 +63,7 @@ fail_once rnbdc_handle_export
 if rnbd discover "$ADDR" >"$OUT/list" 2>"$OUT/error"; then die "a list: $(cat "$OUT/list")"; fi
 no_fail
 same "$(cat $FAIL/times)" 0 "failures left"
-grep 'no memory for the list of exports; try again' "$OUT/error" || die "unclear: $(cat "$OUT/error")"
+grep 'no memory for the list of exports; try again' "$OUT/error" || die "unexpected message: $(cat "$OUT/error")"
 same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a target that did nothing wrong"
 same "$(rnbd discover "$ADDR" --json | jq length)" 20 "exports"
 

@@ -258,7 +258,7 @@ for _ in 1 2 3; do
 	rnbd detach "$dev" --force || die "forced detach failed"
 	# The device node may outlive the disk, so several messages are valid.
 	wait $both || grep -q 'detached\|not attached\|is not an rnbd disk\|without a device' "$OUT/deactivate" ||
-		die "unclear: $(cat "$OUT/deactivate")"
+		die "unexpected message: $(cat "$OUT/deactivate")"
 	wait_for 20 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "fio saw no error"
 done

@@ -81,7 +81,7 @@ grep -q 'may have lost' "$(sys)/last_error" || die "reason: $(cat "$(sys)/last_e
 # The error must not be a path error: multipath would retry, and over another path a flush would
 # succeed without the lost writes.
 said=$(LC_ALL=C dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>&1) && die "still reads"
-[[ $said == *"Remote I/O error"* ]] || die "it says: $said"
+[[ $said == *"Remote I/O error"* ]] || die "unexpected message: $said"
 echo "  not flushed: $(cat "$(sys)/last_error")"
 detach "$dev"
 

@@ -133,7 +133,7 @@ second() {
 	owned
 	# A host that may not use the export does not learn that it has an owner.
 	said=$(rnbd attach "$ADDR" disk0 --host-id "$(host_id 4)" 2>&1) && die "it is attached"
-	[[ $said = *"no such enabled export"* ]] || die "it says: $said"
+	[[ $said = *"no such enabled export"* ]] || die "unexpected message: $said"
 	barrier looked
 	barrier cut-move
 	owned

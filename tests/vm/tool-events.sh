@@ -59,7 +59,7 @@ set_host_id
 for command in "session list" monitor; do
 	# shellcheck disable=SC2086 # two words
 	text=$(timeout 10 rnbd $command 2>&1) && die "rnbd $command works without a module"
-	echo "$text" | grep -q 'loaded; run: modprobe' || die "unclear: $text"
+	echo "$text" | grep -q 'loaded; run: modprobe' || die "unexpected message: $text"
 	same "$(echo "$text" | wc -l)" 1 "lines of: $text"
 done
 

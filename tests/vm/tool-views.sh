@@ -202,4 +202,4 @@ configfs_clear
 unload
 wait $rates
 same $? 1 "end of rnbd stat without the module"
-grep -q 'was unloaded' "$OUT/coming.err" || die "unclear: $(cat "$OUT/coming.err")"
+grep -q 'was unloaded' "$OUT/coming.err" || die "unexpected message: $(cat "$OUT/coming.err")"
