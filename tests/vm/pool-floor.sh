@@ -90,7 +90,7 @@ if ! wait_quietly 30 grown; then
 	die "no session has grown within 30 s"
 fi
 within_limit
-[ "$(pools_charged)" -le $((LIMIT - LIMIT / 16)) ] || die "the rest for floors was granted"
+[ "$(pools_charged)" -le $((LIMIT - LIMIT / 16)) ] || die "memory that is reserved for floors was granted"
 
 note "a session that needs its floor gets it"
 dev[0]=$(attach disk0 --new-session --queues 2 --pool 4M) || exit 1

@@ -64,7 +64,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	# No login follows in this round, so the target reclaims memory for shares only.
 	steadily second "$second" "${load[@]}"
 	wait_for 60 counter_over "$first" pool_reclaims "$reclaims"
-	note "the third host gets what it wants, which is less than its share"
+	note "the third host gets what it requests, which is less than its share"
 	steadily third "$third" "${load[@]}"
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
 		die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"

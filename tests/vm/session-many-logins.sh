@@ -91,7 +91,7 @@ strike rnbd kill_queue 0
 note "$hits connections killed within $(($(now_ms) - began)) ms"
 began=$(now_ms)
 wait_for $BACK_MAX each state = live
-note "all are back within $(($(now_ms) - began)) ms, the target has refused $(($(refusals) - before)) times"
+note "all sessions are live again within $(($(now_ms) - began)) ms, the target has refused $(($(refusals) - before)) times"
 wait_for 30 sessions_are $SESSIONS
 at_once $ATTACHES reads_one %d
 each violations -eq 0 || die "a protocol error"
