@@ -70,7 +70,7 @@ says 2 "MODULES is" "wrong MODULES" hw_check MODULES=none
 says 2 'no part is called "all"' "wrong part" hw_check PARTS="env all"
 [ ! -e commands ] || fail "a command was run on a machine in spite of a wrong option: $(cat commands)"
 
-says 0 "Nothing was changed. To go on: make hw-check TARGET=root@storage1 CLIENT=compute1" "plan" hw_check
+says 0 "Nothing was changed. To continue: make hw-check TARGET=root@storage1 CLIENT=compute1" "plan" hw_check
 says 0 "TARGET_ADDR=10.9.0.1 QUICK=1 RESULTS=$dir/results ACCEPT=yes" "the command keeps options" hw_check QUICK=1
 says 0 "address of the target's RDMA port: 10.9.0.1" "the address" hw_check
 says 0 "client: no nvme" "missing commands" hw_check

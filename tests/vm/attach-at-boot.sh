@@ -165,7 +165,7 @@ watch_client_go() {
 	local start=$SECONDS why
 
 	why=$(lab barrier gone --timeout "$DOWN_MAX" 2>&1) && die "the client did not power off"
-	[[ $why == *"n2 will not come: dead"* ]] ||
+	[[ $why == *"n2 cannot reach the barrier: dead"* ]] ||
 		die "without a target the client is not off after $DOWN_MAX s: $why"
 	need_counter $((SECONDS - start)) -lt "$DOWN_MAX" "seconds until off, without a target"
 }
