@@ -43,7 +43,7 @@ load() {
 	while mkdir "$1/$((++i))" && echo "$i" >"$1/$i/file"; do
 		tell "load-$NODE" $i
 	done
-	die "load: it failed"
+	die "the load failed"
 }
 loaded() { [ -e "$SHARED/load-$1" ] && [ "$(told "load-$1")" -gt "$2" ]; }
 
@@ -59,12 +59,12 @@ all_away() {
 	for node in 2 3; do at[node]=$(told load-$node); done
 	need_counter "$(storage back)" -gt 0 "packets of both that were lost"
 	for node in 2 3; do wait_for 60 loaded $node $((at[node] + 10)); done
-	took "away from all for longer: it goes on"
+	took "the target is unreachable from all nodes for longer: the load continues"
 	tell back ""
 	barrier kept
 	for node in 2 3; do lab cut $node; done
 	for node in 2 3; do resets $node; done
-	took "nor do they hear each other: all are dead"
+	took "the nodes cannot reach each other either: all are dead"
 	configfs_clear
 	# fsck.ocfs2 asks for confirmation because this machine is not in the cluster.
 	fsck.ocfs2 -F -fy /dev/sdb <<<y || [ $? = 1 ] || die "fsck.ocfs2 failed"
@@ -168,7 +168,7 @@ if [ "$NODE" = 3 ]; then
 	need_counter "$late" -gt 1000 "ms that a write waited for the storage"
 fi
 both waited
-took "away for less than the limit"
+took "the target is unreachable from node 3 for less than the limit"
 same "$(stat -c %s $DIR/faults/late)" 4096 "size of the file that was written late"
 keep kept
 if [ "$NODE" = 3 ]; then
@@ -182,7 +182,7 @@ while [ ! -e "$SHARED/dead" ]; do
 	echo "$((++i))" >"$DIR/faults/own" || die "write failed"
 	sync $DIR/faults/own || die "fsync failed"
 done
-took "away for longer: node 3 is dead; $i writes meanwhile"
+took "the target is unreachable for longer: node 3 is dead; $i writes of node 2 until then"
 # The recovery of node 3 must have released its locks.
 run touch $DIR/faults/kept.3 $DIR/faults/new
 for i in 2 3; do

@@ -78,7 +78,7 @@ survivor() {
 
 	lab barrier load --timeout 300 || die "barrier load"
 	wait_for 240 test -e "$SHARED/gone"
-	took "node 3 sleeps"
+	took "node 3 is paused"
 	touch $DIR/load/survivor &
 	touch=$!
 	wait_for 240 sh -c "! kill -0 $touch 2>/dev/null"
@@ -92,7 +92,7 @@ survivor() {
 	all_synced
 	lab barrier recovered --nodes 1,2 --timeout 60 || die "barrier recovered"
 	barrier again 400
-	took "node 3 is back"
+	took "node 3 has rejoined"
 	stonith_admin --history n3 --verbose | tee "$OUT/history"
 	head -n 1 "$OUT/history" | grep -q 'unfencing of n3 successful' ||
 		die "Pacemaker did not record the unfencing"

@@ -27,7 +27,7 @@ while [ ! -e "$OUT/end" ]; do
 done &
 worker=$!
 
-rnbd-peer client --seed "$seed" --seconds "$seconds" || die "see above"
+rnbd-peer client --seed "$seed" --seconds "$seconds" || die "rnbd-peer failed, see above"
 : >"$OUT/end"
 wait $worker || die "the well-behaved client has wrong data"
 same "$(counter "$dev" lost)" 0 "connections that the well-behaved client lost"

@@ -36,7 +36,7 @@ read_commands() {
 			fi
 		fi
 	done < <(cat -- $1)
-	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands in ${want:-it}"
+	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands${want:+ in $want}"
 }
 
 # need_commands TEXT...: fail unless a command contains TEXT. A document that changed must not pass

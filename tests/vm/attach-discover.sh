@@ -136,7 +136,7 @@ same "$(jq -c . "$OUT/first")" "$(jq -nc --arg both "$both" --arg fixed "$fixed"
 	def row($name; $uuid; $size; $block; $ro):
 		{name: $name, uuid: $uuid, size: ($size * 1048576), block_size: $block, readonly: $ro};
 	[row("both"; $both; 16; 4096; false), row("fixed"; $fixed; 32; 512; true),
-	 row("plain"; $plain; 64; 512; false)]')" "what host 2 may attach"
+	 row("plain"; $plain; 64; 512; false)]')" "exports that host 2 may attach"
 barrier seen
 
 same "$(rnbd discover "$ADDR" | sed 's/ \+/ /g')" "EXPORT SIZE BLOCK MODE UUID

@@ -21,8 +21,8 @@ if [ "$NODE" = 1 ]; then
 		[ "$now" -le "$most" ] || most=$now
 		sleep 0.02
 	done
-	echo "sessions at a time: $most"
-	[ "$most" = 1 ] || die "$most sessions at a time"
+	echo "concurrent sessions at most: $most"
+	[ "$most" = 1 ] || die "$most concurrent sessions"
 	lab barrier ended
 	wait_for 10 grep -qx 0 "$sessions"
 	configfs_clear

@@ -85,7 +85,7 @@ for dev in "$one" "$two" "$third"; do size "$dev" 32 || die "size of $dev"; done
 
 echo "the parent device identifies the disk"
 same "$(lsblk -dno VENDOR,MODEL,SERIAL "$third" | xargs)" \
-	"rnbd file $(cat "$CFG/exports/file/uuid")" "what lsblk says"
+	"rnbd file $(cat "$CFG/exports/file/uuid")" "vendor, model and serial of lsblk"
 same "$(cat "/sys/class/rnbd/${third##*/}/state")" live "state of the parent device"
 
 echo "a block device grows below a mounted file system"
@@ -132,14 +132,14 @@ before=$(dd if="$disk" bs=4k skip=10000 count=1 iflag=direct status=none | md5su
 table 32
 resize block
 strike rnbd-target delay_submit 0
-wait $inside || die "the write within failed: $(cat "$OUT/inside")"
+wait $inside || die "the write before the end failed: $(cat "$OUT/inside")"
 wait $beyond && die "a write beyond the end was acknowledged"
 # The error must come from the target; a refusal by the client's disk would have another errno.
 grep -q 'Remote I/O error' "$OUT/beyond" || die "unexpected error: $(cat "$OUT/beyond")"
 same "$(dd if="$disk" bs=4k skip=10000 count=1 iflag=direct status=none | md5sum)" "$before" \
-	"what lies beyond the end"
+	"the block beyond the end"
 same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | head -c 6)" inside \
-	"the block within"
+	"the block before the end"
 seen "$one" 32
 seen "$two" 32
 for dev in "$one" "$two"; do need "$dev" lost -eq 0; done

@@ -32,7 +32,7 @@ if [ "$NODE" = 1 ]; then
 	dmsetup suspend back || die "suspend failed"
 	dmsetup resume back || die "resume failed"
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | tr -d '\0')" "" \
-		"what a write left that was refused"
+		"the block of a refused write"
 	rnbd export enable disk0 || die "enable failed"
 	# The session has stayed, so no request may have been dropped.
 	same "$(cat "$CFG/exports/disk0/stale_requests")" 0 "requests that were dropped without a reply"
@@ -40,9 +40,9 @@ if [ "$NODE" = 1 ]; then
 
 	barrier written
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | head -c 6)" inside \
-		"the block within"
+		"the block before the end"
 	same "$(dd if="$disk" bs=1M skip=16 iflag=direct status=none | tr -d '\0' | wc -c)" 0 \
-		"bytes behind the end"
+		"bytes beyond the end that are not zero"
 	configfs_clear
 	dmsetup remove back || die "dmsetup remove failed"
 	unload
@@ -70,7 +70,7 @@ wait_for 30 grep -q live "$sys/rnbd/state"
 wait $beyond && die "a write beyond the end was acknowledged"
 cat "$OUT/beyond"
 grep -q 'Remote I/O error' "$OUT/beyond" || die "unexpected error"
-wait $inside || die "the write within failed: $(cat "$OUT/inside")"
+wait $inside || die "the write before the end failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
 need "$dev" lost -eq 0

@@ -48,7 +48,7 @@ rewritten() {
 	strays=$(($(hits rnbd stray_writes) - strays))
 	checked
 	note "$export: $strays frames rewrote the pool, $skipped writes were not copied, mismatch_cnt $mismatch"
-	[ $strays -gt 15 ] || die "the pool was hardly rewritten"
+	[ $strays -gt 15 ] || die "the pool was rewritten too rarely"
 	if [ "$times" = 0 ]; then
 		same "$mismatch" 0 mismatch_cnt
 	else

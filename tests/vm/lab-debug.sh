@@ -17,7 +17,7 @@ run awk '
 	END {
 		for (name in want)
 			if (want[name] ~ /^#/ ? name in have && have[name] !~ /^#/ : have[name] != want[name]) {
-				print "not so: " want[name]
+				print "differs: " want[name]
 				bad = 1
 			}
 		print n " lines of the configuration are as asked for"

@@ -128,7 +128,7 @@ sleep 2
 # If requests of host 1 took the place of host 2 in the window, host 2 would have half of LIMIT.
 # The required rate is relative to that of host 2 alone, which depends on the machine.
 free "$(rate "$two")" "host 2, one request at a time, beside 512" $((alone * 2 / 3))
-near "$(rate "$one")" $LIMIT "reads of host 1, 512 at a time"
+near "$(rate "$one")" $LIMIT "reads of host 1, 512 in flight"
 end_loads
 
 note "writes"

@@ -83,7 +83,7 @@ note "without claims, another host takes place and memory, and the first one can
 param rnbd_target claim_timeout 0
 lose
 param rnbd_target max_sessions 2
-third=$(attach_third 3) || die "no place or no memory although nobody has a claim"
+third=$(attach_third 3) || die "no place or no memory although no session has a claim"
 param rnbd_target max_sessions 4096
 come_back
 left_out() { counter "$first" last_error | grep -q "no memory left for the buffer pool"; }

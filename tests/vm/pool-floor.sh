@@ -54,7 +54,7 @@ echo "  $text"
 grep -q "no memory left for the buffer pool" <<<"$text" || die "unexpected message: $text"
 within_limit
 
-note "all sessions make progress with what they have"
+note "all sessions make progress with their memory"
 for ((i = 0; i < NR; i++)); do
 	checker "disk$i" $((i + 1)) "${dev[i]}" --threads 6 --io 1-256
 done
@@ -73,7 +73,7 @@ scattered=0
 for ((i = 0; i < NR; i++)); do scattered=$((scattered + $(counter "${dev[i]}" fragmented))); done
 need_counter $scattered -gt 0 "requests in several extents"
 
-note "memory of a session that ends goes to the others, except for what is kept for floors"
+note "memory of a session that ends goes to the others, except for the reserve for floors"
 checker_end disk0 "${dev[0]}"
 checker_end disk1 "${dev[1]}"
 detach "${dev[0]}"

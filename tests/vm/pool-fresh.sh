@@ -67,7 +67,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	note "the third host gets what it requests, which is less than its share"
 	steadily third "$third" "${load[@]}"
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
-		die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+		die "the third host has $(counter "$third" pool_units) units, requests $(counter "$third" pool_wanted_units), I/O uses $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
 	# A segment is protected for 1 s after its grant: look after that time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }

@@ -46,7 +46,7 @@ note "another host gets more than half, although the two sessions request more"
 third=$(attach disk2 "${common[@]}" --host-id "$(host_id 2)" --pool 16M) || exit 1
 steadily third "$third" --rw=randwrite --bs=128k --iodepth=128
 wait_quietly 60 counter_over "$third" pool_units 2304 ||
-	die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+	die "the third session has $(counter "$third" pool_units) units, requests $(counter "$third" pool_wanted_units), I/O uses $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 need "$third" pool_reclaims -eq 0
 checker_end first "$first"
 checker_end second "$second"

@@ -147,7 +147,7 @@ strike rnbd release_early 0
 note "$early blocks moved early"
 cat "$OUT/gencheck.crowd"
 [ "$early" -gt 0 ] || die "no block moved early: this test proves nothing"
-same "$status" $WRONG_DATA "exit status of the checker: this test proves nothing unless data are wrong"
+same "$status" $WRONG_DATA "exit status of gencheck: this test proves nothing unless data are wrong"
 # The checker has ended early, so the counters may be small.
 crowd_end 0
 

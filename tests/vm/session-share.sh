@@ -98,7 +98,7 @@ same "$(counter "${dev[2]}" loss_timeout) $(counter "${dev[3]}" loss_timeout)" "
 # A further disk adds no queue pair, connection id or memory region.
 [ "$(rdma_own)" = "$one" ] || wait_for 5 rdma_own_is "$one"
 
-note "verified I/O on all at once"
+note "verified I/O on all disks concurrently"
 for i in 0 1 2 3; do load $i; done
 moves 0 1 2 3
 

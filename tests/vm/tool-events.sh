@@ -177,7 +177,7 @@ dd if=/dev/zero of="$dev" bs=4k count=1 seek=3 oflag=direct status=none || die "
 rnbd list --json | jq -e ".[0].session_id == \"$(counter "$dev" session_id)\"" ||
 	die "rnbd list does not show the id of the session"
 same "$(unprivileged rnbd list --json | jq -r '.[0] | "\(.disk) \(.session_id) \(.host_id)"')" \
-	"$name null null" "what others see of the session"
+	"$name null null" "ids of the session shown to an unprivileged user"
 unprivileged cat "/sys/block/$name/rnbd/session_id" && die "any user can read session_id in sysfs"
 unprivileged timeout 5 rnbd monitor >"$OUT/denied"
 grep -q 'not permitted; run it as root' "$OUT/denied" || die "any user can receive events"

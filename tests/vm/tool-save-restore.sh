@@ -296,7 +296,7 @@ fails 'No such file' rnbd restore --check /tmp/nosuch.json
 fails 'No such file' rnbd restore --compare /tmp/nosuch.json
 unchanged $FILE
 
-echo "a file that cannot be written stays as it was"
+echo "a file that cannot be written is not changed"
 mount -t tmpfs -o size=4k tmpfs /mnt/t || die "no tmpfs"
 echo old >/mnt/t/c.json
 fails 'No space left' rnbd save /mnt/t/c.json
@@ -325,7 +325,7 @@ for mode in 600 400 640 666; do
 	run rnbd save /mnt/t/owned.json
 	want=600
 	[ $mode != 400 ] || want=400
-	same "$(stat -c %a:%u:%g /mnt/t/owned.json)" $want:65534:7 "mode and owner of one that was $mode"
+	same "$(stat -c %a:%u:%g /mnt/t/owned.json)" $want:65534:7 "mode and owner of a file with mode $mode"
 done
 
 echo "restore --check needs neither root nor the module"

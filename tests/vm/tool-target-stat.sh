@@ -207,7 +207,7 @@ text=$(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all \
 grep -q 'only root may read' <<<"$text" || die "not reported: $text"
 prometheus_text "$OUT/nobody.prom"
 same "$(series "$OUT/nobody.prom" rnbd_target_up) $(grep -c '^rnbd_disk_info' "$OUT/nobody.prom")" "1 $WAITING" \
-	"target and disks of a user"
+	"target and disks shown to a user"
 same "$(grep -c '^rnbd_target_\(export\|host\)_' "$OUT/nobody.prom")" 0 "metrics of exports for a user"
 run mount --bind /proc/$$/mem "$CFG/exports/disk0/io_stat"
 if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "an unreadable statistic did not fail"; fi

@@ -49,7 +49,7 @@ mounted() {
 }
 
 mapfile -t all < <(rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z]*\)  .*/\1/p' | sed 's/ $//')
-[ ${#all[@]} -ge 15 ] || die "rnbd help tells of ${#all[@]} commands"
+[ ${#all[@]} -ge 15 ] || die "rnbd help lists only ${#all[@]} commands"
 
 note "no command, unknown command, unknown option"
 wrong 2 'frobnicate' 'rnbd help' -- rnbd frobnicate
