@@ -332,7 +332,7 @@ serve() {
 			;;
 		start:killed | start:dead)
 			if [ "${state[a]}" = dead ] && [ "${mortal[a]}" = 0 ]; then
-				ack "$i" "$id" 1 "n$a died unasked"
+				ack "$i" "$id" 1 "n$a died unexpectedly"
 				continue
 			fi
 			start_node "$a"
@@ -382,11 +382,11 @@ answer_barriers() {
 		for node in ${wanted[$name]}; do
 			[[ ${pending[$name]} == *" $node:"* ]] && continue
 			missing+=" n$node"
-			[ "${state[node]-none}" = up ] || problem="n$node will not come: ${state[node]-no such node}"
+			[ "${state[node]-none}" = up ] || problem="n$node cannot reach the barrier: ${state[node]-no such node}"
 		done
 		if [ -n "$missing" ] && [ -z "$problem" ]; then
 			[ "$now" -ge "${expiry[$name]:-$((now + 1))}" ] || continue
-			problem="timeout, not there:$missing"
+			problem="timeout, missing:$missing"
 		fi
 		for item in ${pending[$name]}; do
 			if [ -n "$missing" ]; then

@@ -26,7 +26,7 @@ choose_storage() {
 	# tmpfs is an I/O error in the guest; by default QEMU would stop the machine.
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	ENTER+=(sh -c 'mount -t tmpfs -o "size=$1m,mode=700" rnbdlab "$TMPDIR" || {
-		echo "cannot mount a tmpfs for what the machine writes"
+		echo "cannot mount a tmpfs for the writes of the machine"
 		exit 1
 	}
 	shift

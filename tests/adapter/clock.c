@@ -264,7 +264,7 @@ int mdl_clock_init(void)
 	mdl_clock.timer.function = mdl_clock_expired;
 #endif
 	mdl_clock.edge = mdl_clock_edge();
-	pr_info("rdma-model: %llu ns of each section are outside of what it measures\n",
+	pr_info("rdma-model: %llu ns of each timed section are not measured\n",
 		mdl_clock.edge);
 	return 0;
 }

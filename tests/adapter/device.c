@@ -29,7 +29,7 @@
 
 static char mdl_profile_name[16] = "mlx5";
 module_param_string(profile, mdl_profile_name, sizeof(mdl_profile_name), 0644);
-MODULE_PARM_DESC(profile, "limits of the devices made from now on (default: mlx5)");
+MODULE_PARM_DESC(profile, "limits of new devices (default: mlx5)");
 
 static int mdl_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			    struct ib_udata *udata)
@@ -251,7 +251,7 @@ static int mdl_setup(struct mdl_dev *dev)
 	int ret;
 
 	if (mdl_timed && dev->dice.kinds) {
-		pr_err("rdma-model: nastiness has no place in the timing table; load with timed=N\n");
+		pr_err("rdma-model: timed devices do not support nasty behaviour; load with timed=N\n");
 		return -EINVAL;
 	}
 	dev->pdev = platform_device_register_simple("rdma-model", PLATFORM_DEVID_AUTO, NULL, 0);

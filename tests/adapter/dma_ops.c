@@ -43,11 +43,11 @@ static const struct kernel_param_ops mdl_dma_param = {
 };
 
 module_param_cb(dma, &mdl_dma_param, NULL, 0444);
-MODULE_PARM_DESC(dma, "model: mappings of the model's own, checked; direct: the kernel's");
+MODULE_PARM_DESC(dma, "model: checked mappings of the model; direct: mappings of the kernel");
 
 static bool mdl_bounce = true;
 module_param_named(bounce, mdl_bounce, bool, 0644);
-MODULE_PARM_DESC(bounce, "with dma=model: bounce buffers for devices made from now on (default: Y)");
+MODULE_PARM_DESC(bounce, "with dma=model: bounce buffers for new devices (default: Y)");
 
 static struct mdl_dev *mdl_of(struct device *dev)
 {

@@ -247,10 +247,10 @@ static const char *mdl_mr_check_register(const struct mdl_mr *mr, const struct m
 	if ((wqe->key ^ wqe->mr_key) >> MDL_KEY_SHIFT)
 		return "REG_MR changes more of the key than its lowest byte";
 	if (mr->used && wqe->key == mr->key)
-		return "REG_MR with the key of the registration before";
+		return "REG_MR with the key of the previous registration";
 	if (wqe->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(wqe->access & IB_ACCESS_LOCAL_WRITE))
-		return "REG_MR allows to write remotely but not locally";
+		return "REG_MR allows remote but not local write access";
 	if (!mr->staged_nr)
 		return "REG_MR without memory";
 	return NULL;

@@ -104,15 +104,15 @@ static const struct kernel_param_ops mdl_nasty_param = {
 };
 
 module_param_cb(nasty, &mdl_nasty_param, NULL, 0644);
-MODULE_PARM_DESC(nasty, "kinds of legal but nasty behaviour of devices made from now on, separated by commas; all: those that do no harm, -KIND: except that one (default: none)");
+MODULE_PARM_DESC(nasty, "kinds of legal but nasty behaviour of new devices, separated by commas; all: each except error and fatal, -KIND: not this one (default: none)");
 
 static uint mdl_nasty_rate = 8;
 module_param_named(nasty_rate, mdl_nasty_rate, uint, 0644);
-MODULE_PARM_DESC(nasty_rate, "one in so many opportunities is taken (default: 8)");
+MODULE_PARM_DESC(nasty_rate, "take one of this many opportunities (default: 8)");
 
 static uint mdl_seed = 1;
 module_param_named(seed, mdl_seed, uint, 0644);
-MODULE_PARM_DESC(seed, "seed of the choices of devices made from now on (default: 1)");
+MODULE_PARM_DESC(seed, "seed of the choices of new devices (default: 1)");
 
 /**
  * mdl_random - draw a random number

@@ -21,7 +21,7 @@
 
 static char *what = "";
 module_param(what, charp, 0444);
-MODULE_PARM_DESC(what, "violation to be committed, or nastiness to be looked for");
+MODULE_PARM_DESC(what, "violation to commit, or nasty behaviour to look for");
 
 static struct mdl_plant mdl_ends[2];
 

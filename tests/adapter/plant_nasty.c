@@ -28,11 +28,11 @@
 
 static bool seen = true;
 module_param(seen, bool, 0444);
-MODULE_PARM_DESC(seen, "whether nastiness must be seen, or must not (default: Y)");
+MODULE_PARM_DESC(seen, "Y: the nasty behaviour must be seen, N: it must not be seen (default: Y)");
 
 static int mdl_broken(const char *rule)
 {
-	pr_err("rdma-model-plant: the model breaks a rule: %s\n", rule);
+	pr_err("rdma-model-plant: the model violates a guarantee: %s\n", rule);
 	return -EIO;
 }
 
@@ -341,7 +341,7 @@ static int mdl_round_error(struct mdl_plant *end, struct mdl_plant *peer, bool *
 	pr_info("rdma-model-plant: message %d: %s\n", i, ib_wc_status_msg(end->status));
 	if (end->status != IB_WC_RETRY_EXC_ERR && end->status != IB_WC_LOC_QP_OP_ERR &&
 	    end->status != IB_WC_REM_OP_ERR)
-		return mdl_broken("a status that a SEND does not have");
+		return mdl_broken("a status that a SEND cannot have");
 	ret = mdl_message(end, end->qp, 0) ?: mdl_plant_wait(end, 1);
 	if (!ret && end->status != IB_WC_WR_FLUSH_ERR)
 		return mdl_broken("the queue pair works after an error");

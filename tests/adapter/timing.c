@@ -41,15 +41,15 @@
 
 static unsigned int mdl_round_trip_ns;
 module_param_named(round_trip_ns, mdl_round_trip_ns, uint, 0644);
-MODULE_PARM_DESC(round_trip_ns, "round trip of devices made from now on (default 0: as in the profile)");
+MODULE_PARM_DESC(round_trip_ns, "round trip of new devices (default 0: as in the profile)");
 
 static unsigned int mdl_slowdown = 1;
 module_param_named(slowdown, mdl_slowdown, uint, 0644);
-MODULE_PARM_DESC(slowdown, "factor for all times of devices made from now on, 1 to 1000 (default 1)");
+MODULE_PARM_DESC(slowdown, "factor for all times of new devices, 1 to 1000 (default 1)");
 
 static bool mdl_doorbells = true;
 module_param_named(doorbells, mdl_doorbells, bool, 0644);
-MODULE_PARM_DESC(doorbells, "doorbells of devices made from now on take time of the processor (default Y)");
+MODULE_PARM_DESC(doorbells, "doorbells of new devices take processor time (default Y)");
 
 /**
  * mdl_timing_init - prepare the timing of a device

@@ -150,7 +150,7 @@ uname -r >"$OUT/kernel"
 for fs in "${kinds[@]}"; do
 	case $fs in
 	ocfs2 | gfs2) "${fs}_start" ;;
-	*) die "what is $fs?" ;;
+	*) die "unknown file system: $fs" ;;
 	esac
 done
 for sys; do

@@ -319,7 +319,7 @@ measure_newcomer() {
 case $what in
 greedy-cpu) measure_greedy ;;
 depths | weights | cgroup | neighbour | greedy | newcomer) "measure_$what" ;;
-*) die "what is $what?" ;;
+*) die "unknown part: $what" ;;
 esac
 for i in "${!devs[@]}"; do
 	same "$(counter "${devs[i]}" connections_lost)" 0 "connections that host $i has lost"

@@ -74,7 +74,7 @@ for sys; do
 		case $fs in
 		ext4) mkfs=(mkfs.ext4 -q -F) ;;
 		gfs2) mkfs=(mkfs.gfs2 -O -q -p lock_nolock -j 1) ;;
-		*) die "what is $fs?" ;;
+		*) die "unknown file system: $fs" ;;
 		esac
 		"${mkfs[@]}" "$dev" >"$OUT/mkfs" 2>&1 </dev/null || die "mkfs of $fs: $(tail -3 "$OUT/mkfs")"
 		mount -t "$fs" "$dev" $DIR || die "mount of $fs failed"

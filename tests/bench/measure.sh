@@ -45,7 +45,7 @@ busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
 # for the root disk, that is for the host.
 check_clock() {
 	[ "$1" -le $(($2 * 10)) ] ||
-		die "$3: the clock leapt: fio ran for $1 ms, the processor was busy for $(($2 * 10)) ms"
+		die "$3: the clock jumped: fio ran for $1 ms, the processor was busy for $(($2 * 10)) ms"
 }
 
 # mark NAME: with two machines, wait at a barrier around each job, so that the target measures its
@@ -107,7 +107,7 @@ verbs_best() {
 			mib=$(awk '$1 ~ /^[0-9]+$/ && NF >= 5 { print $4 }' "$OUT/verbs" | tail -n 1)
 			iops=$(jq -n --argjson mib "$mib" --argjson best "$iops" \
 				--argjson bs "$(bytes "$2")" \
-				'[$best, $mib * 1048576 / $bs] | max') || die "perftest said $mib"
+				'[$best, $mib * 1048576 / $bs] | max') || die "perftest reported $mib"
 		fi
 		[ "$NODE" = 2 ] || wait
 		mark served

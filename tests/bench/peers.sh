@@ -94,7 +94,7 @@ intree_detach() {
 	# The client closes the session after the unmap; until then the use counts of the modules do
 	# not protect them from being unloaded.
 	wait_for 10 test ! -e /sys/class/rtrs-client/bench
-	rmmod rnbd-client rtrs-client || die "rnbd-client stays"
+	rmmod rnbd-client rtrs-client || die "rnbd-client cannot be unloaded"
 	[ -d /sys/module/rtrs_server ] || rmmod rtrs-core
 }
 
@@ -161,7 +161,7 @@ peer_export() {
 	rnbd-intree-fast) intree_export N ;;
 	nbd-tcp) nbd_export ;;
 	local) ;;
-	*) die "what is $1?" ;;
+	*) die "unknown system: $1" ;;
 	esac
 }
 
@@ -170,7 +170,7 @@ peer_unexport() {
 	rnbd | rnbd+* | rnbd-copy) configfs_clear && modprobe -r rnbd-target ;;
 	nvme-rdma*) nvmet_unexport rdma ;;
 	nvme-tcp) nvmet_unexport tcp ;;
-	rnbd-intree*) rmmod rnbd-server rtrs-server || die "rnbd-server stays" ;;
+	rnbd-intree*) rmmod rnbd-server rtrs-server || die "rnbd-server cannot be unloaded" ;;
 	nbd-tcp) kill "$(cat /tmp/nbd.pid)" ;;
 	esac
 }

@@ -81,7 +81,7 @@ measure() {
 		share = own / us / 1000
 		if (!quiet)
 			quiet = iops
-		printf "rogue %-8s rate %3d: %6.0f IOPS, %5.1f %% fewer; the rogue program itself %4.1f %%, the rest %5.1f %%; logins %d, put off %d, requests %d\n",
+		printf "rogue %-8s rate %3d: %6.0f IOPS, %5.1f %% fewer; the rogue program itself %4.1f %%, the rest %5.1f %%; logins %d, refused as busy %d, requests %d\n",
 			way, rate, iops, 100 - 100 * iops / quiet, 100 * share,
 			100 - 100 * iops / quiet - 100 * share, in_, put, more
 		print iops >"/tmp/iops"

@@ -67,7 +67,7 @@ one() {
 		# On soft-RoCE the processor does all the work, so it must never be idle. Its clock
 		# jumps while it is idle.
 		[ "$wire" != rxe ] || [ "$ns" -le $((insns + insns / 20)) ] ||
-			die "the clock leapt: $ns ns for $insns instructions"
+			die "the clock jumped: $ns ns for $insns instructions"
 		jq --argjson ns "$ns" --argjson slow $SLOWDOWN '.ios * 1e9 * $slow / $ns' "$OUT/one" \
 			>>"$OUT/iops.$rw.$n.$threads"
 	done

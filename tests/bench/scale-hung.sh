@@ -108,7 +108,7 @@ devs=() number=0
 while [ $number -lt "$wanted" ]; do
 	available
 	if [ "$kib" -lt $RESERVE ]; then
-		lab log "hung: no more than $number sessions: $kib KiB are available"
+		lab log "hung: limited to $number sessions: $kib KiB are available"
 		break
 	fi
 	number=$((number + 1))
@@ -149,7 +149,7 @@ reconnect_other() {
 	local before
 
 	before=$(counter "$stays" reconnects)
-	echo 0 >"$other_port/enable" || die "the port stays"
+	echo 0 >"$other_port/enable" || die "the port cannot be disabled"
 	echo 1 >"$other_port/enable" || die "the port does not listen"
 	until_true returned "$before"
 }
@@ -187,7 +187,7 @@ others 3
 
 stage=again
 # "echo 0" would wait for the storage.
-echo begin-disable >"$port/enable" || die "the port stays"
+echo begin-disable >"$port/enable" || die "the port cannot be disabled"
 echo 1 >"$port/enable" || die "the port does not listen"
 timed until_true live_sessions $((number + 1))
 figure "$stage, $number sessions: all are live" "$(jq -n "$took / 1000")" s

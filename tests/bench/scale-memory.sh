@@ -181,7 +181,7 @@ attach_to() {
 			fi
 		done
 	done
-	[ -z "$stopped" ] || lab log "memory: no more than $sessions sessions: $stopped"
+	[ -z "$stopped" ] || lab log "memory: limited to $sessions sessions: $stopped"
 }
 
 # sessions_step COUNT: record the cost of each session that is added to those of the previous step

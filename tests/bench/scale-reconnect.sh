@@ -63,7 +63,7 @@ devs=() number=0
 while [ $number -lt "$wanted" ]; do
 	available
 	if [ "$kib" -lt $RESERVE ]; then
-		lab log "reconnect: no more than $number sessions: $kib KiB are available"
+		lab log "reconnect: limited to $number sessions: $kib KiB are available"
 		break
 	fi
 	number=$((number + 1))
@@ -122,7 +122,7 @@ until_all_queue_pairs() {
 
 refused() { grep -H . $T/refused/* | awk -F '[/:]' '{ printf "{\"%s\":%d}\n", $(NF - 1), $NF }' | jq -sc add; }
 
-lose_port() { echo 0 >"$port/enable" || die "the port stays"; }
+lose_port() { echo 0 >"$port/enable" || die "the port cannot be disabled"; }
 return_port() { echo 1 >"$port/enable" || die "the port does not listen"; }
 
 lose_unload() {

@@ -16,7 +16,7 @@ figure() {
 		(if $goal == null then {} else
 			{ $relation, $goal,
 			  met: (if $relation == "<=" then $value <= $goal else $value >= $goal end) }
-		end) + { $details }' >>"$OUT/results" || die "$1: $2 is no number"
+		end) + { $details }' >>"$OUT/results" || die "$1: $2 is not a number"
 	DETAILS=
 	lab log "$PART: $(tail -n 1 "$OUT/results" | jq -r '
 		"\(.what): \(.value * 1000 | round / 1000) \(.unit)" +

@@ -10,7 +10,7 @@ DIR=/mnt/t
 result() {
 	jq -nc --arg fs "$fs" --arg system "$sys" --arg work "$1" --arg unit "$2" \
 		--argjson value "$3" '{ $fs, $system, $work, $unit, $value }' >>"$OUT/results" ||
-		die "$1: $3 is no number"
+		die "$1: $3 is not a number"
 	lab log "$sys $fs: $1: $3 $2"
 }
 

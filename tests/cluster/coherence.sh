@@ -49,8 +49,8 @@ if [ "$NODE" = 1 ]; then
 		# Control: without the log entries of round I the check must fail.
 		[ "$i" = 1 ] && before=0 || before=$(($(flush_of $((i - 1))) + 1))
 		[ "$before" -lt "$flush" ] || die "flush $i is one of another round"
-		if holds "$i" "$before"; then die "the check does not see that round $i is missing"; fi
-		note "flush $i, entry $flush: covers what the other node wrote"
+		if holds "$i" "$before"; then die "the check does not detect that round $i is missing"; fi
+		note "flush $i, entry $flush: covers the writes of the other node"
 	done
 	unload
 	exit 0
@@ -63,7 +63,7 @@ barrier exported
 dev=$(attach disk0 --queues 2) || exit 1
 took "attached"
 
-note "in turn, on the same blocks, with one journal"
+note "both nodes write in turn to the same blocks, with one journal"
 for ((i = 1; i <= 2 * ROUNDS; i++)); do
 	if turn $i; then
 		gencheck run --journal "$SHARED/relay" --journal-io pwrite --writer "$NODE" --blocks 256 \
@@ -89,7 +89,7 @@ else
 	both found
 fi
 
-note "at the same time, on blocks that alternate"
+note "both nodes write concurrently to alternating blocks"
 run gencheck run --journal "$SHARED/share-$NODE" --journal-io pwrite --writer "$NODE" --first 256 \
 	--share $((NODE - 2))/2 --io 1-8 --fill any --ops $((2 * OPS)) "$dev"
 both shared
@@ -98,7 +98,7 @@ took "at the same time"
 need "$dev" reconnects -eq 0
 detach "$dev"
 
-note "one writes and does not flush, the other flushes and has not written"
+note "one node writes without a flush, the other one only flushes"
 dev=$(attach logged --queues 2) || exit 1
 same "$(<"/sys/block/${dev##*/}/queue/write_cache")" "write back" "write cache"
 for ((i = 1; i <= ROUNDS; i++)); do

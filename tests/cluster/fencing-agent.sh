@@ -40,11 +40,11 @@ client() {
 	wait_for 60 failed "$a"
 	wait_for 60 failed "$b"
 	wait
-	said=$(rnbd attach 10.9.0.2 disk0 2>&1) && die "it attaches"
-	[[ $said = *"this host is fenced"* ]] || die "it says: $said"
+	said=$(rnbd attach 10.9.0.2 disk0 2>&1) && die "the fenced host attached"
+	[[ $said = *"this host is fenced"* ]] || die "unexpected message: $said"
 	barrier refused
 	barrier unfenced 120
-	{ failed "$a" && failed "$b"; } || die "disks came back"
+	{ failed "$a" && failed "$b"; } || die "disks reconnected"
 	detach "$a"
 	detach "$b"
 	attach_both
@@ -93,9 +93,9 @@ second_target() {
 	wait_for 60 fenced
 	before=$(sum)
 	barrier fenced 120
-	fenced || die "it is: $(rnbd fenced "$HOST")"
+	fenced || die "the host is: $(rnbd fenced "$HOST")"
 	barrier refused 120
-	same "$(sum)" "$before" "what is on the disk"
+	same "$(sum)" "$before" "checksum of the disk"
 	barrier unfenced 120
 	barrier over 120
 	end_target
@@ -111,7 +111,7 @@ agent() {
 	[ $status = "$want" ] || die "fence_rnbd $*: $status, not $want: $said"
 	echo "  $((SECONDS - start)) s: fence_rnbd $*: ${said##*$'\n'}"
 }
-says() { [[ $said = *"$1"* ]] || die "it does not say '$1'"; }
+says() { [[ $said = *"$1"* ]] || die "the output lacks '$1': $said"; }
 
 first_target() {
 	local before
@@ -134,23 +134,23 @@ first_target() {
 	agent 0 -o list -a $TARGETS
 	says "n3,$HOST"
 	agent 0 -o status -a $TARGETS -n n3
-	ssh -o BatchMode=yes 10.9.0.2 touch /root/was-here && die "the key can do more"
+	ssh -o BatchMode=yes 10.9.0.2 touch /root/was-here && die "the key allows other commands"
 	agent 1 -o off -a $TARGETS -n "$(host_id 4)"
 	says "target 10.9.0.1"
-	[[ $said != *"target 10.9.0.2"* ]] || die "the second was asked although the first had failed"
+	[[ $said != *"target 10.9.0.2"* ]] || die "the second target was called although the first had failed"
 
-	echo "a target that is not there; one whose storage has not ended"
+	echo "a target that does not exist; one whose storage has not completed its requests"
 	barrier loaded
 	agent 1 -o monitor -a $TARGETS,10.9.0.4 --login-timeout 3
 	says "target 10.9.0.4: host (any): monitor: not reached by ssh"
 	targets stuck
 	agent 1 -a $TARGETS -n n3 --power-timeout 15
 	says "target 10.9.0.2: host $HOST: off: "
-	fenced || die "it is: $(rnbd fenced "$HOST")"
+	fenced || die "the host is: $(rnbd fenced "$HOST")"
 	agent 0 -o status -a $TARGETS -n n3
 	targets undrained
 	targets drained
-	echo "and now as dlm_controld asks"
+	echo "options as dlm_controld passes them"
 	said=$(printf '%s\n' ip=$TARGETS node=3 fail_time=1700000000 | fence_rnbd 2>&1) || die "not fenced: $said"
 	echo "  $said"
 	before=$(sum)
@@ -158,7 +158,7 @@ first_target() {
 	agent 2 -o status -a $TARGETS -n n3
 	agent 1 -o status -a $TARGETS,10.9.0.4 -n n3 --login-timeout 3
 	barrier refused 120
-	same "$(sum)" "$before" "what is on the disk"
+	same "$(sum)" "$before" "checksum of the disk"
 
 	said=$(printf '%s\n' ip=$TARGETS node=3 action=on | fence_rnbd 2>&1) || die "not unfenced: $said"
 	agent 0 -o status -a $TARGETS -n n3

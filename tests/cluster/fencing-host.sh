@@ -32,17 +32,17 @@ stands_still() {
 # given_up TEXT: the disk must fail for good with TEXT as the reason; I/O must fail at once
 given_up() {
 	wait_for 60 grep -q failed "/sys/block/${dev##*/}/rnbd/state"
-	rnbd show "$dev" | grep -q "$1" || { rnbd show "$dev"; die "the reason does not say: $1"; }
+	rnbd show "$dev" | grep -q "$1" || { rnbd show "$dev"; die "the reason lacks: $1"; }
 	wait_for 20 sh -c "! kill -0 $load 2>/dev/null"
 	wait $load && die "the load saw no error"
-	dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null && die "it still reads"
+	dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null && die "the fenced disk still reads"
 	echo "  $(counter "$dev" state): $1"
 }
 
 attach_refused() {
 	local said
-	said=$(rnbd attach "$ADDR" disk0 2>&1) && die "it attaches"
-	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "it says: $said"
+	said=$(rnbd attach "$ADDR" disk0 2>&1) && die "the fenced host attached"
+	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "unexpected message: $said"
 }
 
 client() {
@@ -57,11 +57,11 @@ client() {
 	barrier fenced 120
 	given_up "this host is fenced"
 	attach_refused
-	said=$(rnbd discover "$ADDR" 2>&1) && die "it is told of exports"
-	[[ $said = *"this host is fenced"* ]] || die "discover says: $said"
+	said=$(rnbd discover "$ADDR" 2>&1) && die "the fenced host got a list of exports"
+	[[ $said = *"this host is fenced"* ]] || die "discover: unexpected message: $said"
 	barrier looked
 	barrier unfenced
-	grep -q failed "/sys/block/${dev##*/}/rnbd/state" || die "the old disk came back"
+	grep -q failed "/sys/block/${dev##*/}/rnbd/state" || die "the old disk reconnected"
 	detach "$dev"
 
 	for round in disabled fenced kept; do
@@ -135,9 +135,9 @@ sum_differs() { [ "$(sum)" != "$1" ]; }
 # target_again: reload the target module and restore $OUT/saved
 target_again() {
 	# Removing the host rewrites its kept file; a power cut would leave the file as it was.
-	cp "$KEPT" "$OUT/kept" || die "nothing is kept"
+	cp "$KEPT" "$OUT/kept" || die "the fence state was not stored"
 	configfs_clear
-	cp "$OUT/kept" "$KEPT" || die "$KEPT cannot be put back"
+	cp "$OUT/kept" "$KEPT" || die "$KEPT cannot be restored"
 	rmmod rnbd-target || die "rmmod rnbd-target"
 	target_start
 	rnbd restore "$OUT/saved" || die "restore"
@@ -150,30 +150,30 @@ target() {
 	disk=$(null_disk $MIB) || exit 1
 	dmsetup create slow --table "0 $((MIB << 11)) linear $disk 0" || die "dmsetup create"
 	export_disk disk0 /dev/mapper/slow
-	fenced_is no || die "it is fenced"
+	fenced_is no || die "the host is fenced"
 	barrier exported
 
-	echo "fenced with writes that the storage holds up"
+	echo "fenced with writes in hung storage"
 	barrier loaded
 	dmsetup suspend --noflush --nolockfs slow || die "dmsetup suspend"
 	barrier suspended
 	barrier stuck
 	said=$(rnbd fence "$HOST" --timeout 2 2>&1) && die "fenced with writes in flight"
-	[[ $said = *"its I/O has not ended within 2 s"* ]] || die "it says: $said"
-	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
+	[[ $said = *"its I/O has not ended within 2 s"* ]] || die "unexpected message: $said"
+	fenced_is draining || die "the host is: $(rnbd fenced "$HOST")"
 	# A write to the attribute "fenced" waits in the kernel; SIGKILL must end the wait.
 	sh -c "echo 1 >$DIR/fenced" &
 	pid=$!
 	wait_for 10 waits_in_kernel $pid
 	kill -9 $pid
-	wait $pid && die "the write to fenced ended well"
-	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
+	wait $pid && die "the write to fenced succeeded"
+	fenced_is draining || die "the host is: $(rnbd fenced "$HOST")"
 	rnbd fence "$HOST" 2>"$OUT/lifted" &
 	pid=$!
 	wait_for 30 grep -q "waiting for the I/O of 1 sessions" "$OUT/lifted"
 	rnbd unfence "$HOST" || die "rnbd unfence"
 	wait_for 10 sh -c "! kill -0 $pid 2>/dev/null"
-	wait $pid && die "rnbd fence ended well although the fence was lifted"
+	wait $pid && die "rnbd fence succeeded although the host was unfenced"
 	grep -q "the host was unfenced concurrently" "$OUT/lifted" || die "$(cat "$OUT/lifted")"
 	rnbd fence "$HOST" &
 	pid=$!
@@ -181,14 +181,14 @@ target() {
 	dmsetup resume slow
 	wait_for 30 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid || die "rnbd fence failed"
-	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is fenced || die "the host is: $(rnbd fenced "$HOST")"
 	before=$(sum)
 	rnbd fence "$HOST" --timeout 5 || die "a fenced host cannot be fenced"
 	said=$(rnbd host remove "$HOST" 2>&1) && die "a fenced host was removed"
-	[[ $said = *"it is fenced; first run: rnbd unfence"* ]] || die "it says: $said"
+	[[ $said = *"it is fenced; first run: rnbd unfence"* ]] || die "unexpected message: $said"
 	barrier fenced 120
 	barrier looked 120
-	sum_differs "$before" && die "something landed after the fence"
+	sum_differs "$before" && die "a write was executed after the fence"
 	[ "$(refusals fenced)" -ge 2 ] || die "$(refusals fenced) refusals"
 	rnbd unfence "$HOST" || die "rnbd unfence"
 	barrier unfenced
@@ -196,7 +196,7 @@ target() {
 	# Control: in the first round the paused host is not fenced; its writes must land when it
 	# resumes.
 	for round in disabled fenced; do
-		echo "$round while it sleeps"
+		echo "$round while the client is paused"
 		barrier "sleep-$round" 120
 		lab pause 2
 		if [ $round = disabled ]; then
@@ -218,14 +218,14 @@ target() {
 			barrier "slept-$round"
 		fi
 		barrier "over-$round" 120
-		[ $round = disabled ] || ! sum_differs "$before" || die "something landed after the fence"
+		[ $round = disabled ] || ! sum_differs "$before" || die "a write was executed after the fence"
 	done
-	[ "$(refusals revoked)" -ge 1 ] || die "nobody was refused"
+	[ "$(refusals revoked)" -ge 1 ] || die "no request was refused with REVOKED"
 	barrier again 120
 
 	# The host is fenced after rnbd save and before the restart of the target: the target must
 	# still know the new fence generation.
-	echo "fenced and unfenced, and the target started anew, while it sleeps"
+	echo "fenced and unfenced, and the target restarted, while the client is paused"
 	barrier sleep-kept 120
 	rnbd save "$OUT/saved" || die "save"
 	lab pause 2
@@ -236,9 +236,9 @@ target() {
 	lab resume 2
 	barrier slept-kept
 	barrier over-kept 120
-	sum_differs "$before" && die "something landed after the fence"
+	sum_differs "$before" && die "a write was executed after the fence"
 
-	echo "started anew while its I/O is waited for: whoever waits hears of the end, however short"
+	echo "the client restarts while its I/O drains: waiting commands see the end of the fence, however short"
 	rnbd host fencing "$HOST" restart || die "host fencing"
 	barrier wait-loaded 120
 	dmsetup suspend --noflush --nolockfs slow || die "dmsetup suspend"
@@ -254,73 +254,73 @@ target() {
 	before=$(refusals busy)
 	barrier wait-draining
 	wait_for 60 refusals_over busy "$before"
-	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is draining || die "the host is: $(rnbd fenced "$HOST")"
 	dmsetup resume slow
 	barrier wait-lifted 120
-	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
 	same "$(cat "$DIR/fence_state")" "$(cat "$DIR/fence_done") 0 $(cut -d' ' -f3 "$DIR/fence_state")" "state of the fence"
 	kill -CONT $pid
 	wait $pid || die "rnbd fence failed although the fence was complete: $(cat "$OUT/stopped")"
 	wait $other || die "the write to fenced failed although the fence was complete"
-	is_kept || die "kept: $(cat "$KEPT"), not $(cat "$DIR/fence_state")"
+	is_kept || die "stored state: $(cat "$KEPT"), not $(cat "$DIR/fence_state")"
 
-	echo "until it is started anew"
+	echo "fenced until the client restarts"
 	rnbd fence "$HOST" || die "rnbd fence"
 	barrier until-restart
 	barrier restarted 120
-	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
 	# The restart of the client has lifted the fence, but the kept state still says fenced. The
 	# target must lift the restored fence when the client reconnects with that generation.
 	rnbd save "$OUT/saved" || die "save"
 	target_again
 	barrier target-again
 	barrier connected-again 120
-	dmesg_has "$HOST was unfenced before and is no longer fenced" || die "it was not fenced"
-	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
+	dmesg_has "$HOST was unfenced before and is no longer fenced" || die "the log does not report that the host is no longer fenced"
+	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
 	# Another fence begins a new generation, so the same client must be refused after that.
 	lab pause 2
 	target_again
-	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is fenced || die "the host is: $(rnbd fenced "$HOST")"
 	rnbd fence "$HOST" || die "rnbd fence"
 	before=$(sum)
 	lab resume 2
 	barrier refused-again 120
-	sum_differs "$before" && die "something landed after the fence"
+	sum_differs "$before" && die "a write was executed after the fence"
 
 	echo "saved and restored"
 	rnbd host fencing "$HOST" unfence || die "host fencing"
 	rnbd fence "$HOST" || die "rnbd fence"
 	rnbd save "$OUT/saved" || die "save"
 	rnbd clear --force || die "clear"
-	rm "$KEPT" || die "what is kept is not there"
+	rm "$KEPT" || die "the stored state is missing"
 	rnbd restore "$OUT/saved" || die "restore"
-	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"
-	rnbd save - | cmp - "$OUT/saved" || die "it is not what was saved"
-	rnbd restore "$OUT/saved" || die "restore of what is there"
+	fenced_is fenced || die "the host is: $(rnbd fenced "$HOST")"
+	rnbd save - | cmp - "$OUT/saved" || die "the configuration differs from the saved one"
+	rnbd restore "$OUT/saved" || die "second restore"
 
-	echo "what is kept cannot be read"
+	echo "the stored state cannot be read"
 	rnbd clear --force || die "clear"
 	echo garbage >"$KEPT"
-	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host was made whose state is not known"
-	[[ $said = *"$KEPT: is damaged"* ]] || die "it says: $said"
-	[ ! -e "$DIR" ] || die "the host is there"
+	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host with unknown fence state was created"
+	[[ $said = *"$KEPT: is damaged"* ]] || die "unexpected message: $said"
+	[ ! -e "$DIR" ] || die "the host was created"
 	rm "$KEPT"
 	mv "${KEPT%/*}" /root/away
 	ln -s /nowhere "${KEPT%/*}"
-	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host was made whose state is not known"
-	[[ $said = *"${KEPT%/*}: cannot be used"* ]] || die "it says: $said"
-	[ ! -e "$DIR" ] || die "the host is there"
+	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host with unknown fence state was created"
+	[[ $said = *"${KEPT%/*}: cannot be used"* ]] || die "unexpected message: $said"
+	[ ! -e "$DIR" ] || die "the host was created"
 	rm "${KEPT%/*}"
 	mv /root/away "${KEPT%/*}"
 	rnbd restore "$OUT/saved" || die "restore"
-	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is fenced || die "the host is: $(rnbd fenced "$HOST")"
 
-	echo "made by somebody who got no further"
+	echo "a host whose creation was not completed"
 	rnbd clear --force || die "clear"
 	jq '.hosts[].fence_state |= empty' "$OUT/saved" >"$OUT/without" || die "jq"
 	mkdir "$DIR"
 	rnbd restore "$OUT/without" || die "restore"
-	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"
+	fenced_is fenced || die "the host is: $(rnbd fenced "$HOST")"
 	barrier restored
 	barrier end 120
 	configfs_clear

@@ -34,7 +34,7 @@ without_locks() {
 	both cached
 	[ "$NODE" = 3 ] || run mount -t gfs2 $DISK $DIR
 	if round $DIR 2 1 conv=fsync; then
-		[ "$NODE" = 2 ] || die "the check does not see that nobody locks"
+		[ "$NODE" = 2 ] || die "the check does not detect that there are no locks"
 	fi
 	both control-end
 	run umount $DIR
@@ -106,7 +106,7 @@ without_fencing() {
 	rnbd export enable raw || die "export enable"
 	lab resume 3
 	wait_for 60 raw_moved unfenced
-	note "not fenced: $(raw_since unfenced) blocks are written late"
+	note "not fenced: $(raw_since unfenced) blocks were written late"
 	tell landed ""
 }
 
@@ -126,9 +126,9 @@ wake() {
 	failed=$(sed -n 's/^totals .* failed=\([0-9]*\) .*/\1/p' "$SHARED/raw-said")
 	need_counter "$failed" -ge $((WRITERS - DEPTH)) "writes that had waited in node 3 and failed"
 	# EBADE is the errno of a reservation conflict.
-	grep -q " errors=$failed .* EBADE=$failed\$" "$SHARED/raw-said" || die "they did not all fail with EBADE"
-	same "$(sum)" "$before" "the disk, after what was fenced has woken up"
-	same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "who is fenced"
+	grep -q " errors=$failed .* EBADE=$failed\$" "$SHARED/raw-said" || die "not all writes failed with EBADE"
+	same "$(sum)" "$before" "checksum of the disk after the fenced node has resumed"
+	same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "fenced hosts"
 }
 
 target() {
@@ -183,8 +183,8 @@ restarted() {
 	mkdir -p $DIR
 	[ "$HOW" = paused ] || return 0
 	modprobe rnbd
-	said=$(rnbd attach --config /etc/rnbd/attach.d/shared.conf 2>&1) && die "it attaches"
-	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "it says: $said"
+	said=$(rnbd attach --config /etc/rnbd/attach.d/shared.conf 2>&1) && die "the fenced node attached"
+	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "unexpected message: $said"
 }
 
 come_back() {
@@ -192,7 +192,7 @@ come_back() {
 	from_document "A node comes back"
 	[ "$NODE" != 1 ] || return 0
 	md5sum <$DIR/on | agree on
-	round $DIR 3 back || die "what node 3 wrote is not here"
+	round $DIR 3 back || die "the data of node 3 are missing"
 	took "node 3 is back"
 	[ "$HOW" = killed ] || withdraw
 	run umount $DIR
@@ -214,11 +214,11 @@ withdraw() {
 		run sync $DIR/synced
 		echo 1 >/sys/fs/gfs2/shared:fs0/withdraw
 		wait_for 120 dmesg_has 'shared:fs0.*File system withdrawn'
-		same "$(cat /sys/block/rnbd0/rnbd/state)" failed "the disk below what has withdrawn"
+		same "$(cat /sys/block/rnbd0/rnbd/state)" failed "state of the disk of the withdrawn file system"
 		dmesg | grep -E 'given up|telling LM to unmount' | cut -c 1-120
 		same "$(dmesg | grep -oE 'given up|telling LM to unmount' | tail -n 2 | xargs)" \
-			"given up telling LM to unmount" "what came first"
-		echo more 2>/dev/null >$DIR/more && die "it still writes"
+			"given up telling LM to unmount" "order of the disk failure and the unlock"
+		echo more 2>/dev/null >$DIR/more && die "the withdrawn file system still writes"
 		both withdrawn 120
 		# A file system that has withdrawn can no longer be unmounted safely.
 		both apart
@@ -227,7 +227,7 @@ withdraw() {
 	fi
 	both withdrawn 120
 	dmesg | grep -E 'gfs2: .*jid=' | tail -n 3
-	same "$(<$DIR/synced)" here "what node 3 synced before it withdrew"
+	same "$(<$DIR/synced)" here "data that node 3 synced before the withdraw"
 	run dd if=/dev/urandom of=$DIR/after bs=64k count=16 conv=fsync status=none
 	run umount $DIR
 	run fsck.gfs2 -n $DISK
@@ -298,11 +298,11 @@ touch=$!
 failing() { [ "$(grep -c 'not reached by ssh' /run/fence.log)" -ge 2 ]; }
 wait_for 60 failing
 took "the agent was called twice, and failed"
-kill -0 $touch || die "nobody waited for the fence"
+kill -0 $touch || die "the lock was granted before the fence"
 if dmesg_has 'jid=.*: Replaying'; then die "a journal was replayed before its node was fenced"; fi
 tell failing ""
 wait_for 60 test -e "$SHARED/draining"
-kill -0 $touch || die "nobody waited for the storage of the target"
+kill -0 $touch || die "the lock was granted before the storage of the target had completed its requests"
 if dmesg_has 'jid=.*: Replaying'; then die "a journal was replayed before the I/O of its node had ended"; fi
 lab barrier still --nodes 1,2 --timeout 60 || die "barrier still"
 wait $touch || die "touch failed"

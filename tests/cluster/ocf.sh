@@ -23,7 +23,7 @@ agent() {
 	status=$?
 	[ $status = "$want" ] || die "$agent $action $*: $status, not $want: $said"
 }
-says() { [[ $said = *"$1"* ]] || die "it says '$said', not '$1'"; }
+says() { [[ $said = *"$1"* ]] || die "the output is '$said', without '$1'"; }
 
 # tester AGENT [NAME=VALUE...]: the agent must pass ocf-tester of the package resource-agents
 tester() {
@@ -46,7 +46,7 @@ walk() {
 	echo "$agent: step by step"
 	agent 0 "$agent" meta-data
 	(cd /usr/share/resource-agents && xmllint --noout --relaxng metadata.rng - <<<"$said") ||
-		die "meta-data are not as resource-agents has them"
+		die "meta-data do not match the schema of resource-agents"
 	agent 0 "$agent" validate-all "$@"
 	agent 3 "$agent" no-such-action "$@"
 	for action in 7:monitor 0:stop 0:stop 7:monitor 0:start 0:monitor 0:start 0:monitor 0:stop 7:monitor \
@@ -83,10 +83,10 @@ agent 6 disk start "address=$ADDR"
 state() { cat /sys/block/rnbd0/rnbd/state; }
 is() { [ "$(state)" = "$1" ]; }
 
-echo "a disk that is there, and otherwise than it should be"
+echo "a disk that is attached, or has other options than configured"
 agent 0 disk start "${DISK[@]}"
 is live || die "it is $(state)"
-same "$(cat /sys/block/rnbd0/rnbd/name)" data "its name"
+same "$(cat /sys/block/rnbd0/rnbd/name)" data "name of the disk"
 agent 0 disk monitor "${DISK[@]}" OCF_CHECK_LEVEL=10
 agent 7 disk monitor "${DISK[@]}" name=other
 agent 1 disk start "${DISK[@]}" queues=2
@@ -96,7 +96,7 @@ agent 1 disk stop "${DISK[@]}" detach_wait=1
 is live || die "it is $(state)"
 exec 8<&-
 
-echo "storage that does not answer"
+echo "storage that hangs"
 dmsetup suspend --noflush --nolockfs slow || die "dmsetup suspend"
 agent 0 disk monitor "${DISK[@]}"
 agent 1 disk monitor "${DISK[@]}" OCF_CHECK_LEVEL=10 CRM_meta_timeout=5000
@@ -104,7 +104,7 @@ says "cannot be read"
 dmsetup resume slow
 agent 0 disk monitor "${DISK[@]}" OCF_CHECK_LEVEL=10
 
-echo "an export that is not there"
+echo "an export that does not exist"
 run rnbd export disable disk0
 wait_for 20 is reconnecting
 agent 1 target monitor
@@ -120,7 +120,7 @@ wait_for 60 is live
 agent 0 disk monitor "${DISK[@]}" max_reconnect=0 OCF_CHECK_LEVEL=10
 agent 0 disk stop "${DISK[@]}"
 
-echo "a disk that has failed for good"
+echo "a disk in the state failed"
 agent 0 disk start "${DISK[@]}" loss_timeout=9 wait=0
 # When the agent stops the target, it must keep changes that were not saved.
 run rnbd export disable disk1

@@ -25,8 +25,8 @@ storage() {
 
 # resets NODE: the node, which has no storage, must reset itself before the deadline
 resets() {
-	lab barrier dead --nodes "1,$1" --timeout $((3 * LIMIT)) 2>"$OUT/dead" && die "node $1 came"
-	grep -q "n$1 will not come: dead" "$OUT/dead" || die "node $1 lives on without storage: $(<"$OUT/dead")"
+	lab barrier dead --nodes "1,$1" --timeout $((3 * LIMIT)) 2>"$OUT/dead" && die "node $1 did not reset itself"
+	grep -q "n$1 cannot reach the barrier: dead" "$OUT/dead" || die "node $1 still runs without storage: $(<"$OUT/dead")"
 }
 
 # keep NAME: write a file with fsync and record its checksum
@@ -43,7 +43,7 @@ load() {
 	while mkdir "$1/$((++i))" && echo "$i" >"$1/$i/file"; do
 		tell "load-$NODE" $i
 	done
-	die "load: it failed"
+	die "the load failed"
 }
 loaded() { [ -e "$SHARED/load-$1" ] && [ "$(told "load-$1")" -gt "$2" ]; }
 
@@ -59,19 +59,19 @@ all_away() {
 	for node in 2 3; do at[node]=$(told load-$node); done
 	need_counter "$(storage back)" -gt 0 "packets of both that were lost"
 	for node in 2 3; do wait_for 60 loaded $node $((at[node] + 10)); done
-	took "away from all for longer: it goes on"
+	took "the target is unreachable from all nodes for longer: the load continues"
 	tell back ""
 	barrier kept
 	for node in 2 3; do lab cut $node; done
 	for node in 2 3; do resets $node; done
-	took "nor do they hear each other: all are dead"
+	took "the nodes cannot reach each other either: all are dead"
 	configfs_clear
 	# fsck.ocfs2 asks for confirmation because this machine is not in the cluster.
 	fsck.ocfs2 -F -fy /dev/sdb <<<y || [ $? = 1 ] || die "fsck.ocfs2 failed"
 	run fsck.ocfs2 -F -fn /dev/sdb <<<y
 	for node in 2 3; do
 		run debugfs.ocfs2 -R "dump /faults/kept.$node /dev/shm/kept" /dev/sdb
-		same "$(md5sum </dev/shm/kept)" "$(<"$SHARED/kept.$node")" "what node $node had synced"
+		same "$(md5sum </dev/shm/kept)" "$(<"$SHARED/kept.$node")" "data that node $node had synced"
 	done
 	took "fsck"
 	unload
@@ -83,12 +83,12 @@ all_away_here() {
 	load "$DIR/faults/load.$NODE" &
 	wait_for 180 test -e "$SHARED/back"
 	dmesg | grep 'o2hb: .*hung'
-	dmesg_has "node $NODE hb write hung" || die "its heartbeat was not late"
+	dmesg_has "node $NODE hb write hung" || die "the heartbeat of node $NODE was not late"
 	keep kept
 	lab may-die "$NODE"
 	barrier kept
 	wait
-	die "it lives on"
+	die "node $NODE still runs"
 }
 
 # come_back: node 3 has restarted; it rejoins
@@ -100,7 +100,7 @@ come_back() {
 		unload
 		return
 	fi
-	same "$(md5sum <$DIR/faults/kept.3)" "$(<"$SHARED/kept.3")" "what node 3 had synced"
+	same "$(md5sum <$DIR/faults/kept.3)" "$(<"$SHARED/kept.3")" "data that node 3 had synced"
 	share_bytes $DIR
 	took "node 3 is back"
 	run umount $DIR
@@ -168,8 +168,8 @@ if [ "$NODE" = 3 ]; then
 	need_counter "$late" -gt 1000 "ms that a write waited for the storage"
 fi
 both waited
-took "away for less than the limit"
-same "$(stat -c %s $DIR/faults/late)" 4096 "size of what was written late"
+took "the target is unreachable from node 3 for less than the limit"
+same "$(stat -c %s $DIR/faults/late)" 4096 "size of the file that was written late"
 keep kept
 if [ "$NODE" = 3 ]; then
 	lab may-die 3
@@ -182,11 +182,11 @@ while [ ! -e "$SHARED/dead" ]; do
 	echo "$((++i))" >"$DIR/faults/own" || die "write failed"
 	sync $DIR/faults/own || die "fsync failed"
 done
-took "away for longer: node 3 is dead; $i writes meanwhile"
+took "the target is unreachable for longer: node 3 is dead; $i writes of node 2 until then"
 # The recovery of node 3 must have released its locks.
 run touch $DIR/faults/kept.3 $DIR/faults/new
 for i in 2 3; do
-	same "$(md5sum <"$DIR/faults/kept.$i")" "$(<"$SHARED/kept.$i")" "what node $i had synced"
+	same "$(md5sum <"$DIR/faults/kept.$i")" "$(<"$SHARED/kept.$i")" "data that node $i had synced"
 done
 note "$(find $DIR/faults/load -mindepth 1 -type d | wc -l) directories of node 3 were in its journal"
 run rm -rf $DIR/faults/load

@@ -36,7 +36,7 @@ target() {
 	lab barrier load --timeout 300 || die "barrier load"
 	wait_for 240 test -e "$SHARED/loaded"
 	victim=$(told uuid)
-	fenced_is no || die "it is fenced"
+	fenced_is no || die "the node is fenced"
 	lab pause 3
 	tell gone ""
 	wait_for 240 fenced_is fenced
@@ -48,7 +48,7 @@ target() {
 	lab may-die 3
 	lab resume 3
 	wait_for 60 refused_over "$refused"
-	fenced_is fenced || die "it is $(rnbd fenced "$victim")"
+	fenced_is fenced || die "the node is $(rnbd fenced "$victim")"
 	lab reset 3
 	wait_for 240 fenced_is no
 	barrier again 400
@@ -78,24 +78,24 @@ survivor() {
 
 	lab barrier load --timeout 300 || die "barrier load"
 	wait_for 240 test -e "$SHARED/gone"
-	took "node 3 sleeps"
+	took "node 3 is paused"
 	touch $DIR/load/survivor &
 	touch=$!
 	wait_for 240 sh -c "! kill -0 $touch 2>/dev/null"
 	wait $touch || die "touch failed"
 	took "fenced and recovered"
 	cat /run/fence.log /run/dlm-fence.log
-	grep -q "rnbd fence $(told uuid)" /run/fence.log || die "Pacemaker has not called the agent to fence"
+	grep -q "rnbd fence $(told uuid)" /run/fence.log || die "Pacemaker did not call the fence agent"
 	# dlm_controld may have fenced the node before Pacemaker did.
 	wait_for 120 in_history 'reboot of n3 successful'
 	dmesg_has 'jid=.*: Journal replayed in' || die "no journal was replayed"
 	all_synced
 	lab barrier recovered --nodes 1,2 --timeout 60 || die "barrier recovered"
 	barrier again 400
-	took "node 3 is back"
+	took "node 3 has rejoined"
 	stonith_admin --history n3 --verbose | tee "$OUT/history"
 	head -n 1 "$OUT/history" | grep -q 'unfencing of n3 successful' ||
-		die "Pacemaker has not noted that it unfenced"
+		die "Pacemaker did not record the unfencing"
 	run dd if=/dev/urandom of=$DIR/on bs=64k count=16 conv=fsync status=none
 	md5sum <$DIR/on >"$SHARED/on"
 }
@@ -141,7 +141,7 @@ else
 fi
 
 both written 120
-same "$(md5sum <$DIR/on)" "$(told on)" "what node 2 has written"
+same "$(md5sum <$DIR/on)" "$(told on)" "data that node 2 has written"
 both read
 if [ "$NODE" = 2 ]; then
 	crm_mon -1

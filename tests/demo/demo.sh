@@ -115,7 +115,7 @@ client() {
 	run e2fsck -fn "$disk"
 	run mount -o ro "$disk" /mnt/demo
 	run diff -r /tmp/tree /mnt/demo/tree
-	same "$(tree_sum /mnt/demo/tree)" "$before" "the files differ"
+	same "$(tree_sum /mnt/demo/tree)" "$before" "checksum of the files"
 	note "the files are the same"
 	run umount /mnt/demo
 	run rnbd detach "${disk#/dev/}"

@@ -27,10 +27,10 @@ while [ ! -e "$OUT/end" ]; do
 done &
 worker=$!
 
-rnbd-peer client --seed "$seed" --seconds "$seconds" || die "see above"
+rnbd-peer client --seed "$seed" --seconds "$seconds" || die "rnbd-peer failed, see above"
 : >"$OUT/end"
-wait $worker || die "the lawful client's data"
-same "$(counter "$dev" connections_lost)" 0 "connections that the lawful client lost"
+wait $worker || die "the well-behaved client has wrong data"
+same "$(counter "$dev" connections_lost)" 0 "connections that the well-behaved client lost"
 rdma_own_is "$resources" || wait_for 30 rdma_own_is "$resources"
 detach "$dev"
 configfs_clear

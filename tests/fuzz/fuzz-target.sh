@@ -13,7 +13,7 @@ set_host_id
 modprobe rnbd || die "modprobe rnbd failed"
 resources=$(rdma_own)
 run rnbd secret generate "$OUT/secret"
-rnbd-peer target --port 4500 --secret "$OUT/secret" --seed "$seed" --seconds "$seconds" || die "see above"
+rnbd-peer target --port 4500 --secret "$OUT/secret" --seed "$seed" --seconds "$seconds" || die "rnbd-peer failed, see above"
 same "$(rnbd list --json | jq length)" 0 "disks that are left"
 rdma_own_is "$resources" || wait_for 30 rdma_own_is "$resources"
 unload

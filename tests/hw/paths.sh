@@ -80,12 +80,12 @@ part_gencheck() {
 				say "gencheck: link: ${skip#skip: }"
 				continue
 			fi
-			[ $status = 0 ] || die "round $round, $kind: I/O did not go on"
+			[ $status = 0 ] || die "round $round, $kind: I/O did not continue"
 			total=$((total + 1))
-			echo "round $round: $kind: I/O went on after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms (with ssh)"
+			echo "round $round: $kind: I/O continued after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms (with ssh)"
 		done
 		say "gencheck: round $round of $rounds: $(at client counter reconnects) reconnects," \
-		    "$(at client counter resent_requests) requests sent again"
+		    "$(at client counter resent_requests) requests resent"
 	done
 	at client check_stop || return
 	say "gencheck: comparing all blocks with the journal"

@@ -79,7 +79,7 @@ part_proof() {
 		at "$side" probes >"$dir/$side.io" || return
 		show_probes "$side" "$dir/$side.io"
 	done
-	say "proof: logging in again, to see that the probes count"
+	say "proof: logging in again, to check that the probes count"
 	at client client_down && at client client_up && at client client_down || return
 	for side in $SIDES; do
 		at "$side" probes >"$dir/$side.login" || return

@@ -32,7 +32,7 @@ at() { on "$1" "${kit[$1]}/tests/hw/node" "${@:2}"; }
 reach() {
 	local id
 
-	id=$(on "$1" id -u) || die "ssh ${host[$1]} failed; \"$SSH ${host[$1]} id\" must work without a question"
+	id=$(on "$1" id -u) || die "ssh ${host[$1]} failed; \"$SSH ${host[$1]} id\" must work without a prompt"
 	if [ "$id" != 0 ]; then
 		sudo[$1]='sudo -n'
 		[ "$(on "$1" id -u)" = 0 ] || die "${host[$1]}: neither root nor \"sudo -n\""

@@ -56,7 +56,7 @@ need_unused() {
 
 step_begin() {
 	mkdir -p "$STATE/running" "$OUT"
-	[ ! -e "$STATE/before" ] || die "this folder has been used"
+	[ ! -e "$STATE/before" ] || die "this folder was used by an earlier run"
 	need_unused
 	mounts_now >"$STATE/mounts"
 	modules_now >"$STATE/modules"

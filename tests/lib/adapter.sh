@@ -104,7 +104,7 @@ nasty_needed() {
 	for kind in "${nasty_kinds[@]}"; do
 		[[ " ${MDL_CANNOT-} " != *" $kind "* ]] || continue
 		grep -q "^nasty_$kind [1-9]" "$MDL_DEBUG"/mdl[01]/stats ||
-			die "nastiness of the kind $kind was asked for and never happened"
+			die "nasty behaviour of the kind $kind was requested and never happened"
 	done
 }
 
@@ -154,7 +154,7 @@ attach_refused_for_bounce_buffers() {
 	refused rnbd attach "$ADDR" "$1" 2>"$OUT/refused"
 	cat "$OUT/refused"
 	grep -q "RDMA device of the target is not usable" "$OUT/refused" ||
-		die "the refusal does not name the device"
+		die "the error message does not name the device"
 	dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
 }
 

@@ -73,7 +73,7 @@ disk_from_document() {
 
 # need_fstab TYPE: fail unless the line of the document in /etc/fstab mounts the disk
 need_fstab() {
-	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "what fstab mounts"
+	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "device that fstab mounts"
 }
 
 # bring_keys COMMAND: copy the keys before these commands, as scp does on real machines
@@ -173,7 +173,7 @@ share_cache() {
 	cat "$dir/block" >/dev/null
 	for i in 1 2; do
 		if ! round "$dir" 2 "$i" || ! round "$dir" 3 "$i" oflag=direct; then
-			die "what node $PEER wrote in round $i is not here, but $(head -c 20 "$dir/block")"
+			die "round $i: the block does not have the data of node $PEER, but $(head -c 20 "$dir/block")"
 		fi
 	done
 }
@@ -248,10 +248,10 @@ share_race() {
 		take($half + ($_ + $node * $half / 2) % $half) for 0 .. $half - 1;' \
 		"$dir" "$NODE" $n >"$SHARED/won.$NODE" || die "the race failed"
 	both raced
-	same "$(sort -n "$SHARED/won.2" "$SHARED/won.3" | xargs)" "$(seq -s ' ' 0 $((n - 1)))" "who won"
+	same "$(sort -n "$SHARED/won.2" "$SHARED/won.3" | xargs)" "$(seq -s ' ' 0 $((n - 1)))" "files that either node created"
 	same "$(cd "$dir" && grep -lx "$NODE" -- * | sort -n | xargs)" "$(sort -n "$SHARED/won.$NODE" | xargs)" \
 		"names with this node in them"
-	note "won $(wc -l <"$SHARED/won.$NODE") of $n"
+	note "this node created $(wc -l <"$SHARED/won.$NODE") of $n files"
 }
 
 # share_names DIR: both nodes create, rename and delete in one directory, also names of the other
@@ -277,8 +277,8 @@ share_names() {
 	for node in 2 3; do
 		for ((i = 0; i < n; i += 4)); do
 			want+=("renamed-$node-$i" "n$node-$((i + 2))" "link-$node-$i")
-			same "$(<"$dir/renamed-$node-$i")" "$node $i" "what was renamed"
-			same "$(<"$dir/link-$node-$i")" "$node $((i + 2))" "what was linked"
+			same "$(<"$dir/renamed-$node-$i")" "$node $i" "contents of a renamed file"
+			same "$(<"$dir/link-$node-$i")" "$node $((i + 2))" "contents of a linked file"
 		done
 	done
 	same "$(ls "$dir")" "$(printf '%s\n' "${want[@]}" last | sort)" "names"
@@ -299,11 +299,11 @@ share_tree() {
 		done
 	done
 	both tree
-	same "$(find "$dir" | wc -l)" $((1 + 3 + 6 + 6 * 4)) "what is in the tree"
+	same "$(find "$dir" | wc -l)" $((1 + 3 + 6 + 6 * 4)) "entries of the tree"
 	both grown
 	if [ "$NODE" = 2 ]; then rm -r "$dir/1"; else mv "$dir/2" "$dir/two"; fi
 	both felled
-	same "$(find "$dir" | wc -l)" $((1 + 2 + 4 + 4 * 4)) "what is left of the tree"
+	same "$(find "$dir" | wc -l)" $((1 + 2 + 4 + 4 * 4)) "entries that are left of the tree"
 }
 
 # share_compare DIR: all metadata and all data must be the same on both nodes

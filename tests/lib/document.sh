@@ -36,7 +36,7 @@ read_commands() {
 			fi
 		fi
 	done < <(cat -- $1)
-	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands in ${want:-it}"
+	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands${want:+ in $want}"
 }
 
 # need_commands TEXT...: fail unless a command contains TEXT. A document that changed must not pass
@@ -45,7 +45,7 @@ need_commands() {
 	local want
 
 	for want; do
-		[[ $(printf '%s\n' "${commands[@]}") = *"$want"* ]] || die "there is no command: $want"
+		[[ $(printf '%s\n' "${commands[@]}") = *"$want"* ]] || die "the document has no command: $want"
 	done
 }
 
@@ -86,7 +86,7 @@ walk() {
 			# The effect of a command on another machine may arrive here with a delay.
 			[[ ${commands[i]} = lsblk* || ${commands[i]} = *quorumtool* ]] &&
 				wait_quietly 20 did_as_shown "$i"
-		} || die "exit $status; shown for ${commands[i]}: ${outputs[i]}"
+		} || die "exit $status: ${commands[i]}; output in the document: ${outputs[i]}"
 	done
 	note "${#commands[@]} commands"
 }

@@ -33,7 +33,7 @@ check() {
 	make -s -C /lab/src hw-check TARGET=n1 CLIENT=n2 RESULTS=$RESULTS QUICK=1 "$@" >"$OUT/check" 2>&1
 }
 
-says() { grep -qE -- "$1" "$OUT/check" || die "it does not say '$1': $(cat "$OUT/check")"; }
+says() { grep -qE -- "$1" "$OUT/check" || die "'$1' is not in the output: $(cat "$OUT/check")"; }
 
 # unpack: unpack the archive that the last check named; set $results to its directory
 unpack() {

@@ -23,7 +23,7 @@ run() {
 # refused COMMAND...: run COMMAND, which must fail; its message is shown
 refused() {
 	echo "! $*"
-	if "$@"; then die "this must be refused: $*"; fi
+	if "$@"; then die "not refused: $*"; fi
 }
 
 # wait_for SECONDS COMMAND...: wait until COMMAND succeeds; the test ends if it does not

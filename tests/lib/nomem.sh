@@ -21,7 +21,7 @@ text_kmemleak() {
 within() {
 	local from to dir
 	{ read -r from && read -r to; } < <(text_kmemleak)
-	if [ -z "$2" ] || [ -z "$to" ]; then die "no such functions, or none of kmemleak"; fi
+	if [ -z "$2" ] || [ -z "$to" ]; then die "the symbols of the module or of kmemleak were not found"; fi
 	for dir in $FAIL ${FAIL%/*}/fail_page_alloc; do
 		echo "0x$1" >"$dir"/require-start
 		echo "0x$2" >"$dir"/require-end

@@ -76,7 +76,7 @@ steadily() {
 }
 steadily_end() {
 	# SIGTERM: fio ignores SIGINT until it has set up its handler, and wait would never return.
-	kill -TERM "${steady[$1]}" || die "$1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
+	kill -TERM "${steady[$1]}" || die "fio $1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
 	wait "${steady[$1]}"
 	if grep -v "terminating on signal" "$OUT/fio.$1.err" | grep .; then die "fio $1 failed"; fi
 	unset "steady[$1]"

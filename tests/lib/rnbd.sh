@@ -347,7 +347,7 @@ prometheus_text() {
 	part != metric { bad("sample of another metric") }
 	BEGIN { expect = "help" }
 	END { if (!wrong && (expect != "sample" || !FNR)) { print FILENAME ": cut short"; exit 1 } }
-	' "$1" || die "not the format: $1"
+	' "$1" || die "$1: not in the Prometheus text format"
 }
 
 if [ -n "${LAB_ADAPTER-}" ]; then

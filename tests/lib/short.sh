@@ -17,7 +17,7 @@ short_of_memory() {
 	mkdir -p /run/short
 	mount -t tmpfs -o size=100% none /run/short || die "no tmpfs"
 	n=$(($(available) - $1))
-	[ $n -gt 0 ] || die "the machine has only $(available) MiB"
+	[ $n -gt 0 ] || die "only $(available) MiB of memory are available"
 	dd if=/dev/zero of=/run/short/taken bs=1M count=$n status=none || die "dd failed"
 	echo 60 >/proc/sys/vm/dirty_ratio
 	echo 50 >/proc/sys/vm/dirty_background_ratio

@@ -72,7 +72,7 @@ lab() {
 	cut | pause) link_down "$(side_device "$2")" ;;
 	join | resume) link_up "$(side_device "$2")" ;;
 	kill)
-		[ "$2" = 1 ] || die "lab kill $2: this side judges the run"
+		[ "$2" = 1 ] || die "lab kill $2: only node 1 can be killed, node 2 reports the result"
 		link_down "$(side_device "$2")"
 		touch $SIDES/killed
 		kill "$side_pid"

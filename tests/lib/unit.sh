@@ -26,7 +26,7 @@ says() {
 	said=$("$@" 2>&1)
 	status=$?
 	[ $status = "$want" ] || fail "$what: exit code $status, not $want: $said"
-	if [[ $said = *"$text"* ]]; then pass; else fail "$what: says '$said', not '$text'"; fi
+	if [[ $said = *"$text"* ]]; then pass; else fail "$what: prints '$said', not '$text'"; fi
 }
 
 summary() {

@@ -7,9 +7,9 @@
 . ../lib/hwcheck.sh
 
 check || die "exit $?: $(cat "$OUT/check")"
-says "Nothing was changed. To go on: make hw-check TARGET=n1 CLIENT=n2 .*ACCEPT=yes"
+says "Nothing was changed. To continue: make hw-check TARGET=n1 CLIENT=n2 .*ACCEPT=yes"
 says "load null_blk"
-unchanged || die "reading has changed a machine: $(diff <(echo "$before") <(states))"
+unchanged || die "recording the environment has changed a machine: $(diff <(echo "$before") <(states))"
 unpack
 for i in kernel cpu iommu rdma gid link flow-control modules; do
 	[ -s "$results/environment/target/$i.txt" ] || die "no $i of the target"
@@ -28,7 +28,7 @@ killed() {
 	wait_for 240 grep -q "round 1 of 100000" "$OUT/check"
 	pid=$(pgrep -of 'bash .*tests/hw/run') || die "the check does not run"
 	kill "-$1" "$pid"
-	wait $! && die "a check that was killed has passed"
+	wait $! && die "a killed check passed"
 	return 0
 }
 
@@ -37,9 +37,9 @@ says "^hw-check: 7 passed, 1 failed, 0 skipped: "
 unchanged || die "left over after SIGTERM: $(diff <(echo "$before") <(states))"
 
 killed KILL
-unchanged && die "there was nothing to undo"
+unchanged && die "the killed check left nothing to undo"
 wait_for 180 unchanged
-note "undone by the machines themselves after $SECONDS s"
+note "the machines have restored themselves after $SECONDS s"
 
 # ssh to 127.0.0.1 still works while the port is down. Soft-RoCE does not survive a port that
 # is down.

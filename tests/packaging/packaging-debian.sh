@@ -38,7 +38,7 @@ same "$completed" "$(printf '%s\n' "${dev#/dev/}" "$dev" disk0)" "completion"
 
 head -c 1M /dev/urandom >"$OUT/data"
 run dd if="$OUT/data" of="$dev" bs=1M oflag=direct status=none
-cmp "$OUT/data" <(dd if="$dev" bs=1M count=1 iflag=direct status=none) || die "read is not what was written"
+cmp "$OUT/data" <(dd if="$dev" bs=1M count=1 iflag=direct status=none) || die "the data read differ from the data written"
 
 # Remove the packages while the modules are in use: loaded modules stay, and the tool detaches and
 # clears. depmod would take most of a minute in a machine, and this machine no longer needs the
@@ -48,12 +48,12 @@ run dpkg -r rnbd-dkms
 left=$(find /usr/lib/modules/*/updates -name 'rnbd*' 2>/dev/null)
 [ -z "$left" ] || die "modules are left: $left"
 [ -z "$(ls -A /var/lib/dkms)" ] || die "DKMS still has $(ls -A /var/lib/dkms)"
-cmp "$OUT/data" <(dd if="$dev" bs=1M count=1 iflag=direct status=none) || die "the disk is gone"
+cmp "$OUT/data" <(dd if="$dev" bs=1M count=1 iflag=direct status=none) || die "the disk is no longer readable"
 detach "$dev"
 configfs_clear
 unload
 run dpkg -r rnbd-tools
-[ -s /etc/rnbd/hostid ] || die "the host's identity went without a purge"
+[ -s /etc/rnbd/hostid ] || die "the host id was removed without a purge"
 run dpkg -P rnbd-tools rnbd-dkms
 [ ! -e /etc/rnbd ] || die "/etc/rnbd is left after a purge"
 left=$(find /usr/src /usr/lib/modules/*/updates /usr/sbin /usr/lib/systemd /usr/lib/udev /usr/lib/ocf \

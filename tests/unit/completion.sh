@@ -17,7 +17,7 @@ complete_line() {
 	COMP_WORDS=(rnbd "$@")
 	COMP_CWORD=$#
 	_rnbd >../said 2>&1 || fail "rnbd $*<TAB>: status $?"
-	[ ! -s ../said ] || fail "rnbd $*<TAB>: says $(<../said)"
+	[ ! -s ../said ] || fail "rnbd $*<TAB>: prints $(<../said)"
 }
 
 # offers WANTED WORD...: exactly the words WANTED must be offered, in any order

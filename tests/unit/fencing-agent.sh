@@ -123,7 +123,7 @@ agent 2 "OFF" -a localhost,127.0.0.1 -o status -n $N2
 fresh
 agent 1 "t1" -a t1 -l admin -k /etc/key --ssh-options "-p 2222 -4" --sudo --login-timeout 7 -n $N2
 grep -qxF -e "-n -o BatchMode=yes -o ControlPath=none -o ConnectTimeout=7 -l admin -o IdentitiesOnly=yes -i /etc/key -p 2222 -4 -- t1 sudo -n rnbd fence $N2 --timeout 47" ssh-calls ||
-	fail "ssh is called: $(cat ssh-calls)"
+	fail "ssh was called with other arguments: $(cat ssh-calls)"
 fresh
 agent 0 Success -a t1 -n $N2 --power-timeout 20
 same "$(head -n 1 calls)" "t1: fence $N2 --timeout 17" "rnbd"
@@ -151,7 +151,7 @@ for word in help version help=0 version=0; do
 	fenced_on t1 $N2 fenced
 done
 same "$("$agent" </dev/null 2>&1)" "fence_rnbd: no target is given: --ip, or ip= on standard input, takes one or more" "empty"
-printf 'action=off\nip=t1\nplug=%s' $N2 | "$agent" >/dev/null || fail "the last line without an end"
+printf 'action=off\nip=t1\nplug=%s' $N2 | "$agent" >/dev/null || fail "a last line without a newline"
 fenced_on t1 $N2 fenced
 
 # The file of hosts
@@ -293,7 +293,7 @@ done
 fenced_on local $OTHER no
 same "$(cat calls)" "" "calls for a host that is not listed"
 serve 0 "rnbd fenced --json" "$N2"
-same "$(grep -oE '"host": "[^"]*"' said | sort | tr -d '\n')" "\"host\": \"$N2\"\"host\": \"$N3\"" "who is shown"
+same "$(grep -oE '"host": "[^"]*"' said | sort | tr -d '\n')" "\"host\": \"$N2\"\"host\": \"$N3\"" "hosts that are shown"
 serve 0 "rnbd fence $OTHER --timeout 47" "$N2" --hosts "other:$OTHER"
 fenced_on local $OTHER fenced
 echo nomodule >local/mode

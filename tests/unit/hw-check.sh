@@ -68,12 +68,12 @@ says 2 "TARGET and CLIENT are needed" "no client" hw_check CLIENT=
 says 2 "the same machine" "one machine" hw_check CLIENT=root@storage1
 says 2 "MODULES is" "wrong MODULES" hw_check MODULES=none
 says 2 'no part is called "all"' "wrong part" hw_check PARTS="env all"
-[ ! -e commands ] || fail "a wrong option has reached a machine: $(cat commands)"
+[ ! -e commands ] || fail "a command was run on a machine in spite of a wrong option: $(cat commands)"
 
-says 0 "Nothing was changed. To go on: make hw-check TARGET=root@storage1 CLIENT=compute1" "plan" hw_check
+says 0 "Nothing was changed. To continue: make hw-check TARGET=root@storage1 CLIENT=compute1" "plan" hw_check
 says 0 "TARGET_ADDR=10.9.0.1 QUICK=1 RESULTS=$dir/results ACCEPT=yes" "the command keeps options" hw_check QUICK=1
 says 0 "address of the target's RDMA port: 10.9.0.1" "the address" hw_check
-says 0 "client: no nvme" "what is missing" hw_check
+says 0 "client: no nvme" "missing commands" hw_check
 says 0 "OVERWRITE /dev/sdz" "the plan names BACKEND" hw_check BACKEND=/dev/sdz
 says 1 "BACKEND /dev/sdz is mounted, or used as swap: refused" "a mounted BACKEND" \
 	hw_check ACCEPT=yes BACKEND=/dev/sdz
@@ -92,10 +92,10 @@ line() { sed -n "$2p" "$at/$1.txt"; }
 same "$(line link 1)" "inet ip4-1/24 link/ether mac-1 brd mac-2 inet6 ip6-1/64" "addresses"
 same "$(line link 2)" "link/infiniband mac-3" "address of IPoIB"
 same "$(line link 3)" "at 12:34:56 firmware 230.0.157.0 on 0000:3b:00.0 of target and of storage10" \
-	"what is no address"
+	"text that is not an address"
 same "$(line gid 1)" "mlx5_1 3 gid-1 RoCE v2" "a GID"
 same "$(line gid 2)" "node_guid guid-1 host uuid-1" "GUID and UUID"
-same "$(line gid 3 | tr -d 0-9)" "again ip- mac-" "what is replaced in two files"
+same "$(line gid 3 | tr -d 0-9)" "again ip- mac-" "replacements that are the same in two files"
 grep -rqE 'storage1\b|compute1|10\.9\.0\.' hw-check-* && fail "names are left: $(grep -rE 'storage1\b|compute1|10\.9\.0\.' hw-check-*)"
 rm -rf results hw-check-*
 hw_check PARTS=env CLIENT=10.9.0.2 >said 2>&1

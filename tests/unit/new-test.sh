@@ -30,7 +30,7 @@ for prefix in $allowed; do
 	file=tests/vm/${prefix}my-2nd-test.sh
 	says 0 "make check TESTS=${prefix}my-2nd-test" "$prefix" tests/new "${prefix}my-2nd-test" "the text of $prefix"
 	[ -x "$file" ] || fail "$file is not executable"
-	bash -n "$file" || fail "$file: bash does not read it"
+	bash -n "$file" || fail "$file: syntax error"
 	same "$(head -n 1 "$file")" '#!/bin/bash' "first line of $file"
 	grep -q '^# lab: --nodes 1 .*--timeout [0-9]' "$file" || fail "$file: no line lab:"
 	same "$(sed -n 's/^# short: //p' "$file")" "the text of $prefix" "line short: of $file"

@@ -294,7 +294,7 @@ static void check_refused(const char *text, size_t len)
 	memset(out, 0xa5, sizeof(out));
 	why = rnbd_secret_parse(exact, len, out);
 	if (!why)
-		fail_msg("\"%.*s\" is taken for a secret", (int)len, text);
+		fail_msg("\"%.*s\" is accepted as a secret", (int)len, text);
 	for (i = 0; i < sizeof(out); i++)
 		assert_int_equal(out[i], 0);
 	free(exact);

@@ -78,7 +78,7 @@ static void test_every_fault_seen(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(seen); i++)
 		if (!seen[i])
-			fail_msg("never seen: %s", rnbd_proto_err_text(i));
+			fail_msg("never returned: %s", rnbd_proto_err_text(i));
 }
 
 int main(void)

@@ -164,7 +164,7 @@ static void assert_bad(const char *text, const char *message)
 	if (!parse(json, strlen(json), &config, &messages))
 		fail_msg("accepted: %s", json);
 	if (!strstr(messages, said))
-		fail_msg("\"%s\" is not said of %s, but %s", said, json, messages);
+		fail_msg("\"%s\" is not reported for %s, but: %s", said, json, messages);
 	free(messages);
 	free(said);
 	free(json);

@@ -166,10 +166,10 @@ static void test_names(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(good); i++)
 		if (!disk_name_valid(good[i]))
-			fail_msg("\"%s\" is no name", good[i]);
+			fail_msg("\"%s\" is not accepted as a name", good[i]);
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		if (disk_name_valid(bad[i]))
-			fail_msg("\"%s\" is a name", bad[i]);
+			fail_msg("\"%s\" is accepted as a name", bad[i]);
 	assert_int_equal(parse_partition("rnbd123p1", whole, sizeof(whole)), 0);
 	assert_string_equal(whole, "rnbd123");
 	assert_int_equal(parse_partition("rnbd1234p1", whole, sizeof(whole)), -EINVAL);

@@ -25,8 +25,8 @@ began=${EPOCHREALTIME/[.,]/}
 refused rnbd attach "$ADDR" disk0 --wait 0 2>"$OUT/refused"
 took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 cat "$OUT/refused"
-grep -q "aborted the connection" "$OUT/refused" || die "the client does not say what happened"
-grep -q "drains older requests" "$OUT/refused" && die "the client says that the target is busy"
+grep -q "aborted the connection" "$OUT/refused" || die "the error message lacks the reason"
+grep -q "drains older requests" "$OUT/refused" && die "the error message reports a busy target"
 
 # The target numbers its sessions, so the last number is the number of attempts.
 attempts=$(dmesg | sed -n 's/.*session \([0-9]*\): queue 0 could not be accepted: error -22.*/\1/p' | tail -n 1)

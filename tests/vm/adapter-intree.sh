@@ -20,7 +20,7 @@ intree_attach
 verify "$dev" --rw=randwrite --bs=4k --iodepth=32 --size=8m
 verify "$dev" --rw=write --bs=128k --iodepth=4 --size=16m
 intree_detach
-rmmod rnbd-server rtrs-server rtrs-core || die "the server stays"
+rmmod rnbd-server rtrs-server rtrs-core || die "the modules of the server cannot be unloaded"
 
 mdl_need mdl0 served_writes -gt 0
 mdl_need mdl0 writes_with_immediate -gt 0

@@ -53,7 +53,7 @@ need "$one" coalesced -gt 0
 detach "$one"
 detach "$two"
 
-note "a pool so small that each extent is used again at once, released early"
+note "a pool so small that each extent is reused at once, early release"
 one=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
 two=$(attach disk1 --new-session --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
 for dev in "$one" "$two"; do echo 1 >"/sys/block/${dev##*/}/rnbd/early_release"; done

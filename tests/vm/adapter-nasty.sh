@@ -28,7 +28,7 @@ look() {
 # kind of nastiness
 kind() {
 	adapter_again bounce=N "nasty=$1" nasty_rate=1 "${@:2}"
-	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "the kind of mdl0"
+	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "kinds of nasty behaviour of mdl0"
 }
 
 # without bounce buffers the ULP can watch data arrive
@@ -93,12 +93,12 @@ look error Y
 same "$said" "$first" "errors of the same seed"
 kind error seed=2
 look error Y
-[ "$said" != "$first" ] || die "another seed makes no difference"
+[ "$said" != "$first" ] || die "another seed causes the same errors"
 
 # A requested kind of nastiness that never happens must fail the run.
 kind again seed=1
 look message Y
-(nasty_needed) && die "nasty_needed does not notice that no READ was executed again"
+(nasty_needed) && die "nasty_needed does not detect that no READ was executed again"
 MDL_CANNOT=again
-[ -z "$failed" ] || die "not as they should be:$failed"
+[ -z "$failed" ] || die "failed cases:$failed"
 adapter_down

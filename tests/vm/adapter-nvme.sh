@@ -27,7 +27,7 @@ for srq in N Y; do
 	verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
 	verify "$dev" --rw=randwrite --bsrange=512-128k --bs_unaligned=0 --iodepth=16 --size=8m
 	nvme disconnect -n bench >/dev/null || die "nvme disconnect failed"
-	modprobe -r nvme-rdma || die "nvme-rdma stays"
+	modprobe -r nvme-rdma || die "nvme-rdma cannot be unloaded"
 	nvmet_unexport rdma
 done
 

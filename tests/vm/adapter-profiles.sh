@@ -54,9 +54,9 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		dev=$(attach disk0 --queues 2 $options) || exit 1
 		access=$(counter "$dev" remote_access)
 		if [[ $profile = irdma || $profile = bnxt_re ]]; then
-			same "$access" 0x6 "remote access of a device that does not switch it off"
+			same "$access" 0x6 "remote access of a device that cannot disable it"
 			dmesg_has "device mdl0 does not disable remote access, it reports 0x6" ||
-				die "the client does not say that remote access stays on"
+				die "the log does not report that remote access stays enabled"
 		else
 			same "$access" 0x0 "remote access"
 		fi

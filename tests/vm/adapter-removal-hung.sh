@@ -43,15 +43,15 @@ wait $removal || die "the device is not removed"
 wait_for 10 closing_is 1
 kill -0 $write || die "the write has ended"
 
-note "it comes back, and with it the disk whose storage works"
+note "the device returns, and the disk whose storage works reconnects"
 adapter_link mdl1 d1 bounce=N
 wait_for 30 state_is "$fine" live
 verify "$fine" --rw=randwrite --bs=16k --iodepth=8 --size=4m
 closing_is 1 || die "the attachment has ended"
 kill -0 $write || die "the write has ended"
-state_is "$hung" reconnecting || die "the disk does not wait for its storage"
+state_is "$hung" reconnecting || die "the disk is not reconnecting"
 
-note "the storage goes on"
+note "the storage completes the write"
 dmsetup resume back || die "resume"
 wait $write || die "the write failed: $(cat "$OUT/dd")"
 wait_for 30 state_is "$hung" live

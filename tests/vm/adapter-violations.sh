@@ -28,7 +28,7 @@ plant() {
 
 for nothing in nothing sync undefined; do
 	commit $nothing
-	if grep VIOLATION <<<"$said"; then die "a report of nothing"; fi
+	if grep VIOLATION <<<"$said"; then die "$nothing: a violation was reported"; fi
 done
 
 mdl_need mdl1 no_receive -eq 0
@@ -51,15 +51,15 @@ plant rkey 'unknown key (remote write'
 plant old-rkey 'former key of a region (remote write'
 plant bounds 'address out of the bounds of the region (remote write'
 plant access 'access that the region does not allow (remote read'
-plant reg-access 'REG_MR allows to write remotely but not locally'
-plant reg-key 'REG_MR with the key of the registration before'
+plant reg-access 'REG_MR allows remote but not local write access'
+plant reg-key 'REG_MR with the key of the previous registration'
 plant event 'the handler of event [0-9]* enabled interrupts or slept'
 
 # A report names the queue pair and the work request.
 grep -q 'qp [1-9][0-9]*: work request [0-9a-f]* (mdl_plant_done \[rdma_model_plant\])' <<<"$said" ||
-	die "no work request: $said"
+	die "the report lacks queue pair and work request: $said"
 
 commit leak
 dmesg -C
 adapter_down
-dmesg | grep 'VIOLATION: mdl0: .*1 mappings are left at removal' || die "no leak: $(dmesg)"
+dmesg | grep 'VIOLATION: mdl0: .*1 mappings are left at removal' || die "the leak was not reported: $(dmesg)"

@@ -10,4 +10,4 @@
 . ../lib/adapter.sh
 
 adapter_up profile=mlx5
-modprobe rdma-model-plant what=unmapped || die "it was not committed"
+modprobe rdma-model-plant what=unmapped || die "the violation was not committed"

@@ -69,7 +69,7 @@ target() {
 		stop_half_restored
 		remove_package
 		;;
-	*) die "boot $LAB_BOOT was not asked for" ;;
+	*) die "unexpected boot $LAB_BOOT" ;;
 	esac
 }
 
@@ -82,11 +82,11 @@ is_enabled() { [ "$(cat "$CFG/exports/$1/enable")" = 1 ]; }
 # late_device: until the missing file of one export appears, the other export must be usable
 late_device() {
 	wait_for 30 is_enabled data
-	is_enabled image && die "it is enabled without its file"
+	is_enabled image && die "the export is enabled without its file"
 	same "$(systemctl is-active rnbd-restore)" activating "rnbd-restore"
 	run mv /srv/late /srv/image
 	wait_for 30 systemctl is-active rnbd-restore
-	all_restored || die "the target is not as it was saved"
+	all_restored || die "the target does not have the saved configuration"
 }
 
 restore_failed() { [ "$(systemctl is-active rnbd-restore)" = failed ]; }
@@ -95,7 +95,7 @@ restore_failed() { [ "$(systemctl is-active rnbd-restore)" = failed ]; }
 # still waits or after it has failed, and must keep changes that were not saved
 stop_half_restored() {
 	run systemctl restart rnbd-target
-	[ ! -e /etc/rnbd/target.json.last ] || die "what is saved already is kept again"
+	[ ! -e /etc/rnbd/target.json.last ] || die "an unchanged configuration was saved to target.json.last"
 	wait_for 30 systemctl is-active rnbd-restore
 	run rnbd host allow data "$(host_id 3)"
 	rnbd save - >/run/unsaved || die "rnbd save -"
@@ -113,21 +113,21 @@ stop_half_restored() {
 	run systemctl start rnbd-target
 	wait_for 30 restore_failed
 	run systemctl is-active rnbd-target
-	is_enabled data || die "the other export is not there"
+	is_enabled data || die "the other export is not enabled"
 	none_left_after_stop
 
 	run systemctl start rnbd-target
 	wait_for 30 restore_failed
 	run mv /srv/late /srv/image
 	run systemctl reload rnbd-target
-	all_restored || die "the target is not as it was saved"
+	all_restored || die "the target does not have the saved configuration"
 }
 
 none_left_after_stop() {
 	run systemctl stop rnbd-target
 	[ -z "$(find $CFG/{exports,ports,hosts} -mindepth 1)" ] || die "exports are left"
 	same "$(systemctl is-active rnbd-target)" inactive "rnbd-target"
-	[[ $(systemctl is-active rnbd-restore) = @(inactive|failed) ]] || die "rnbd-restore goes on"
+	[[ $(systemctl is-active rnbd-restore) = @(inactive|failed) ]] || die "rnbd-restore is still running"
 	# The module is still loaded, and exports may be created by hand.
 	run systemctl is-active rnbd-owners
 }
@@ -145,9 +145,9 @@ remove_package() {
 	systemctl daemon-reload
 	run systemctl start rnbd-attach@an-image
 	exec 8</dev/rnbd0
-	text=$("${prerm[@]}" 2>&1) && die "it goes with a disk in use"
+	text=$("${prerm[@]}" 2>&1) && die "the package was removed with a disk in use"
 	echo "$text"
-	grep -q "still attached: rnbd0; unmount" <<<"$text" || die "the remedy is not said"
+	grep -q "still attached: rnbd0; unmount" <<<"$text" || die "the error message names no remedy"
 	run systemctl is-active rnbd-target
 	run systemctl is-active rnbd-rxe@eth0
 	exec 8<&-
@@ -164,8 +164,8 @@ remove_package() {
 watch_client_go() {
 	local start=$SECONDS why
 
-	why=$(lab barrier gone --timeout "$DOWN_MAX" 2>&1) && die "the client came back"
-	[[ $why == *"n2 will not come: dead"* ]] ||
+	why=$(lab barrier gone --timeout "$DOWN_MAX" 2>&1) && die "the client did not power off"
+	[[ $why == *"n2 cannot reach the barrier: dead"* ]] ||
 		die "without a target the client is not off after $DOWN_MAX s: $why"
 	need_counter $((SECONDS - start)) -lt "$DOWN_MAX" "seconds until off, without a target"
 }
@@ -206,7 +206,7 @@ try_rxe_unit() {
 
 check_mounted() {
 	none_failed
-	same "$(findmnt -n -o UUID $MOUNT)" $UUID "what is mounted"
+	same "$(findmnt -n -o UUID $MOUNT)" $UUID "UUID of the mounted file system"
 	same "$(readlink -f /dev/disk/by-uuid/$UUID)" "$(findmnt -n -o SOURCE $MOUNT)" "the link"
 	same "$(cat $MOUNT/first)" "written on the target"
 }
@@ -243,10 +243,10 @@ check_order() {
 	offline=$(line 'Stopped lab-network.service')
 	released=$(line "$LEAVES")
 	grep -E "mnt-data|rnbd|lab-network|$LEAVES|timed out" /run/last | tail -n 30
-	[[ -n $unmounted && -n $detached && -n $offline && -n $released ]] || die "the journal tells too little"
-	[ "$unmounted" -lt "$detached" ] || die "detached before it was unmounted"
-	[ "$released" -lt "$detached" ] || die "detached while it was in use"
-	[ "$detached" -lt "$offline" ] || die "the network went before the disk"
+	[[ -n $unmounted && -n $detached && -n $offline && -n $released ]] || die "the journal lacks an event"
+	[ "$unmounted" -lt "$detached" ] || die "the disk was detached before it was unmounted"
+	[ "$released" -lt "$detached" ] || die "the disk was detached while it was in use"
+	[ "$detached" -lt "$offline" ] || die "the network was stopped before the disk was detached"
 	grep -E "$UNIT.*(Failed|failed)|mnt-data.mount.*(timed out|failed)" /run/last &&
 		die "something failed at shutdown"
 	return 0
@@ -277,7 +277,7 @@ client() {
 		run sha256sum -c "$OUT/sum"
 		check_order
 		dmesg | grep -F "EXT4-fs ($(basename "$(findmnt -n -o SOURCE $MOUNT)"))"
-		dmesg | grep -E 'EXT4-fs.*(recovery|orphan)' && die "it was not clean"
+		dmesg | grep -E 'EXT4-fs.*(recovery|orphan)' && die "the file system was not clean"
 		run dd if=/dev/urandom of=$MOUNT/third bs=1M count=4 status=none
 		lab may-die 2
 		run lab cut 2
@@ -285,7 +285,7 @@ client() {
 		run systemctl poweroff
 		exec sleep infinity
 		;;
-	*) die "boot $LAB_BOOT was not asked for" ;;
+	*) die "unexpected boot $LAB_BOOT" ;;
 	esac
 }
 

@@ -111,5 +111,5 @@ grown() {
 	     }' "$@"
 }
 leaks=$(grown "$OUT"/memory.[01234])
-[ -z "$leaks" ] || die "grows with every cycle: $leaks"
+[ -z "$leaks" ] || die "slab caches grow with every cycle: $leaks"
 echo "  no slab cache grew in every quarter"

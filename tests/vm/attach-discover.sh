@@ -120,7 +120,7 @@ fails() {
 	echo "  $text"
 	same $status "$1" "exit status of discover ${*:3}"
 	same "$(wc -l <<<"$text")" 1 "lines of: $text"
-	echo "$text" | grep -q "$2" || die "unclear: $text"
+	echo "$text" | grep -q "$2" || die "unexpected message: $text"
 }
 
 fails 1 'loaded; run: modprobe rnbd' "$ADDR"
@@ -136,16 +136,16 @@ same "$(jq -c . "$OUT/first")" "$(jq -nc --arg both "$both" --arg fixed "$fixed"
 	def row($name; $uuid; $size; $block; $ro):
 		{name: $name, uuid: $uuid, size: ($size * 1048576), block_size: $block, readonly: $ro};
 	[row("both"; $both; 16; 4096; false), row("fixed"; $fixed; 32; 512; true),
-	 row("plain"; $plain; 64; 512; false)]')" "what host 2 may attach"
+	 row("plain"; $plain; 64; 512; false)]')" "exports that host 2 may attach"
 barrier seen
 
 same "$(rnbd discover "$ADDR" | sed 's/ \+/ /g')" "EXPORT SIZE BLOCK MODE UUID
 both 16M 4096 rw $both
 fixed 32M 512 ro $fixed
 plain 64M 512 rw $plain" "table"
-same "$(names 3)" "both foreign" "what host 3 may attach"
-same "$(names 2 --port 4428)" elsewhere "what the other port offers"
-note "a host without rights, and one that the port does not know"
+same "$(names 3)" "both foreign" "exports that host 3 may attach"
+same "$(names 2 --port 4428)" elsewhere "exports of the other port"
+note "a host without exports, and an unknown host"
 for host in 3 9; do
 	rnbd discover "$ADDR:4428" --host-id "$(host_id $host)" --json >"$OUT/list" 2>"$OUT/hint" ||
 		die "host $host: $(cat "$OUT/hint")"
@@ -155,37 +155,37 @@ done
 
 count_calls rnbdc_handle_export rnbdc_handle_control
 same "$(names 4)" "$(seq -f 'm%03g' $MANY | xargs)" "a long list"
-need_counter "$(calls rnbdc_handle_export)" -ge $MANY "entries of it"
+need_counter "$(calls rnbdc_handle_export)" -ge $MANY "entries of the long list"
 need_counter "$(calls rnbdc_handle_control)" -ge $((MANY / 18)) "frames with control entries"
 echo 0 >/sys/kernel/tracing/events/rnbdproof/enable
 
 fails 1 'no rnbd target listens' "$ADDR:4999"
 fails 1 'answer\|reach\|resolve\|route' 10.9.0.77
 text=$(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all \
-	rnbd discover "$ADDR" --host-id "$(host_id 2)" 2>&1) && die "anybody may ask: $text"
-echo "$text" | grep -qi 'not permitted' || die "unclear: $text"
+	rnbd discover "$ADDR" --host-id "$(host_id 2)" 2>&1) && die "an unprivileged user may discover: $text"
+echo "$text" | grep -qi 'not permitted' || die "unexpected message: $text"
 fails 2 'UUID' "$ADDR" --host-id 7
 fails 2 'operand is missing'
 wait_for 10 rdma_own_is "$before"
 barrier listed 120
 
-note "a signal that kills ends the question"
+note "a fatal signal ends the discovery"
 barrier armed
 rnbd discover "$ADDR" >/dev/null &
 asker=$!
 barrier held
 kill -KILL $asker
-wait $asker && die "it ended by itself"
+wait $asker && die "the discovery ended without a signal"
 wait_for 10 rdma_own_is "$before"
 barrier killed
 
-note "an export goes, then the port, while the list is being told"
+note "an export is removed, then the port disabled, while the list is sent"
 barrier armed
 fails 1 'clos\|retry' "$ADDR" --host-id "$(host_id 4)"
 barrier resumed
 wait_for 10 rdma_own_is "$before"
 
-note "exports go and the port is off and on meanwhile"
+note "exports are removed and the port is disabled and enabled concurrently"
 barrier begin
 done=0 refused=0
 while :; do
@@ -193,10 +193,10 @@ while :; do
 	[ ! -e "$SHARED/churned" ] || last=1
 	if timeout 60 rnbd discover "$ADDR" --host-id "$(host_id 4)" --json >"$OUT/list" 2>"$OUT/error"; then
 		done=$((done + 1))
-		same "$(jq -r '.[].name' "$OUT/list" | uniq -d)" '' "told twice"
+		same "$(jq -r '.[].name' "$OUT/list" | uniq -d)" '' "exports that are listed twice"
 	else
 		status=$?
-		same $status 1 "exit status while that changes: $(cat "$OUT/error")"
+		same $status 1 "exit status during the changes: $(cat "$OUT/error")"
 		same "$(wc -l <"$OUT/error")" 1 "lines of: $(cat "$OUT/error")"
 		sort "$OUT/error" >>"$OUT/errors"
 		refused=$((refused + 1))
@@ -205,8 +205,8 @@ while :; do
 done
 note "$done lists, $refused refused"
 [ ! -e "$OUT/errors" ] || sort "$OUT/errors" | uniq -c
-[ $done -gt 1 ] || die "hardly a list"
-same "$(names 4)" "$(seq -f 'm%03g' 13 $((MANY - 1)) | xargs)" "what is left"
+[ $done -gt 1 ] || die "too few lists succeeded"
+same "$(names 4)" "$(seq -f 'm%03g' 13 $((MANY - 1)) | xargs)" "exports that are left"
 barrier churned 120
 wait_for 10 rdma_own_is "$before"
 unload

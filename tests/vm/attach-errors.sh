@@ -36,7 +36,7 @@ refuse() {
 		die "attach $* succeeded: $text"
 	fi
 	[ "$(echo "$text" | wc -l)" = 1 ] || die "attach $*: more than one line: $text"
-	echo "$text" | grep -qi "$want" || die "attach $*: unclear: $text"
+	echo "$text" | grep -qi "$want" || die "attach $*: unexpected message: $text"
 	echo "  $text"
 	[ "$(rdma_own)" = "$before" ] ||
 		wait_for 5 rdma_own_is "$before"
@@ -55,18 +55,18 @@ refuse 'max-io' 10.9.0.1 disk0 --max-io 1000
 refuse 'at least 4 keep-alive intervals' 10.9.0.1 disk0 --loss-timeout 8
 refuse 'at least 4 keep-alive intervals' 10.9.0.1 disk0 --loss-timeout 240 --keepalive 60000
 
-echo "after all that, a lawful attach works"
+echo "a valid attach works afterwards"
 dev=$(attach disk0) || exit 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 
-echo "a pool that is used up"
+echo "no memory is left for pools"
 small=$(attach small --queues 1 --max-io 32K --host-id "$(host_id 4)") || exit 1
 need "$small" pool_units -eq 16
 if text=$(rnbd attach "$ADDR" other --new-session --queues 1 --host-id "$(host_id 4)" 2>&1); then
 	die "a second pool was granted"
 fi
 echo "  $text"
-echo "$text" | grep -q pool || die "unclear: $text"
+echo "$text" | grep -q pool || die "unexpected message: $text"
 
 echo "a host attaches an export once"
 start=$SECONDS
@@ -78,9 +78,9 @@ for twice in "disk0 2" "disk0 2 --new-session" "small 4"; do
 		die "$export is attached twice"
 	fi
 	echo "  $text"
-	echo "$text" | grep -q 'has the export attached; detach that disk' || die "unclear: $text"
+	echo "$text" | grep -q 'has the export attached; detach that disk' || die "unexpected message: $text"
 done
-[ $((SECONDS - start)) -lt $((10 * ${LAB_SLOW:-1})) ] || die "the tool has tried again and again"
+[ $((SECONDS - start)) -lt $((10 * ${LAB_SLOW:-1})) ] || die "the tool retried"
 works "$dev"
 need "$dev" connections_lost -eq 0
 detach "$small"
@@ -89,13 +89,13 @@ echo "an open disk is not detached without force"
 exec 5<"$dev"
 if text=$(rnbd detach "$dev" 2>&1); then die "an open disk was detached"; fi
 echo "  $text"
-echo "$text" | grep -q 'in use' || die "unclear: $text"
+echo "$text" | grep -q 'in use' || die "unexpected message: $text"
 rnbd detach "$dev" --force || die "detach --force failed"
 if dd if=/dev/fd/5 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then
 	die "a detached disk still reads"
 fi
 exec 5<&-
-if text=$(rnbd detach rnbd7 2>&1); then die "a disk that is not there was detached"; fi
+if text=$(rnbd detach rnbd7 2>&1); then die "a nonexistent disk was detached"; fi
 echo "  $text"
 [ "$(rdma_own)" = "$before" ] || die "left over: $(rdma_own)"
 lab barrier end

@@ -56,7 +56,7 @@ others_work() {
 	modprobe $OTHER &
 	prober=$!
 	if wait_quietly 5 loaded && timeout 5 rnbd list >/dev/null; then
-		note "$1: another family came in $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+		note "$1: another netlink family was registered in $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
 	else
 		wrong "$1: no other family of netlink can be registered"
 	fi
@@ -70,7 +70,7 @@ others_leave() {
 modprobe rnbd
 before=$(rdma_own)
 
-note "an attach and a discovery wait for a target that is silent"
+note "an attach and a discovery wait for a target that does not reply"
 barrier armed-1
 rnbd attach "$ADDR" disk0 >"$OUT/attach" 2>&1 &
 waiting=$!
@@ -78,7 +78,7 @@ barrier held-1
 others_work attach
 kill -INT $waiting
 kill -TERM $waiting
-wait $waiting && die "it ended by itself"
+wait $waiting && die "the command ended without a signal"
 wait_for 10 rdma_own_is "$before"
 same "$(rnbd list --json | jq length)" 0 "disks"
 others_leave
@@ -91,13 +91,13 @@ waiting=$!
 barrier held-2
 others_work discover
 kill -KILL $waiting
-wait $waiting && die "it ended by itself"
+wait $waiting && die "the command ended without a signal"
 wait_for 10 rdma_own_is "$before"
 others_leave
 barrier killed-2
 barrier free-2
 
-note "a detach waits for a write that the storage does not end"
+note "a detach waits for a write that the storage does not complete"
 dev=$(attach disk0) || exit 1
 barrier attached
 barrier armed-3
@@ -115,7 +115,7 @@ wait $waiting || die "detach failed: $(cat "$OUT/detach")"
 wait $writer
 others_leave
 
-note "another driver has the first name, which a caller without /sys cannot see"
+note "another driver uses the name rnbd0, which a caller without /sys cannot see"
 modprobe null_blk nr_devices=0 || die "no null_blk"
 mkdir /sys/kernel/config/nullb/rnbd0
 echo 1 >/sys/kernel/config/nullb/rnbd0/size
@@ -125,7 +125,7 @@ if dev=$(unshare --mount sh -c "umount -l /sys && exec rnbd attach $ADDR disk0")
 	works "$dev"
 	detach "$dev"
 else
-	wrong "no disk, or another one: $dev"
+	wrong "not attached as rnbd1: $dev"
 fi
 rmdir /sys/kernel/config/nullb/rnbd0
 
@@ -141,23 +141,23 @@ not_permitted() {
 
 	for as in "${callers[@]}"; do
 		if text=$($as "$@" 2>&1); then
-			wrong "$as may do it: $*"
+			wrong "$as: not refused: $*"
 		elif [[ $text != *ermitted* && $text != *ermission\ denied* ]]; then
-			wrong "unclear: $text"
+			wrong "unexpected message: $text"
 		fi
 	done
 	echo "  $*: $text"
 }
 not_permitted rnbd attach "$ADDR" disk0
 not_permitted rnbd discover "$ADDR"
-[ $failures = 0 ] || die "$failures times wrong"
+[ $failures = 0 ] || die "$failures checks failed"
 dev=$(attach disk0) || exit 1
 files=/sys/block/${dev##*/}/rnbd
 not_permitted bash -c "echo 1 >$files/early_release"
 not_permitted bash -c "echo 1 >$files/deactivate"
 not_permitted rnbd detach "$dev" --force
-[ $failures = 0 ] || die "$failures times wrong"
-same "$($container rnbd list --json | jq length)" 1 "disks that it sees"
+[ $failures = 0 ] || die "$failures checks failed"
+same "$($container rnbd list --json | jq length)" 1 "disks that an unprivileged caller sees"
 works "$dev"
 detach "$dev"
 wait_for 10 rdma_own_is "$before"

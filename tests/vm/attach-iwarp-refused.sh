@@ -24,13 +24,13 @@ dev=$(attach disk0) || exit 1
 detach "$dev"
 
 modprobe siw || die "no siw"
-rdma link delete rxe0 || die "rxe0 does not go"
+rdma link delete rxe0 || die "rxe0 cannot be deleted"
 rdma link add siw0 type siw netdev eth0 || die "no siw0"
 wait_for 20 sh -c 'rdma link show siw0/1 | grep -q "state ACTIVE"'
 before=$(rdma_resources)
 out=$(rnbd attach "$ADDR" disk0 2>&1) && die "attached over iWARP"
 echo "$out"
-[[ $out == *"siw0 is iWARP, which is not supported"* ]] || die "unclear"
+[[ $out == *"siw0 is iWARP, which is not supported"* ]] || die "unexpected message"
 same "$(echo "$out" | wc -l)" 1 "lines"
 wait_for 10 rdma_is "$before"
 barrier refused

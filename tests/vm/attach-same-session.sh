@@ -21,8 +21,8 @@ if [ "$NODE" = 1 ]; then
 		[ "$now" -le "$most" ] || most=$now
 		sleep 0.02
 	done
-	echo "sessions at a time: $most"
-	[ "$most" = 1 ] || die "$most sessions at a time"
+	echo "concurrent sessions at most: $most"
+	[ "$most" = 1 ] || die "$most concurrent sessions"
 	lab barrier ended
 	wait_for 10 grep -qx 0 "$sessions"
 	configfs_clear
@@ -57,20 +57,20 @@ strike rnbd fixed_session 1
 dev=$(attach disk0 --queues 2 --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
 note "session $(counter "$dev" session_id), epoch $(counter "$dev" epoch)"
 
-note "a twin with the same epoch, or an older one, is refused, and does no harm"
+note "a twin with the same or an older epoch is refused, and the session continues"
 strike rnbd kill_queue 1
 wait_for 20 counter_over "$dev" reconnects 0
 epoch=$(counter "$dev" epoch)
 for e in $((epoch)) 1; do
 	twin "$e" && die "attached with epoch $e beside epoch $epoch"
 	cat "$OUT/error"
-	grep -q "a newer login of this session exists" "$OUT/error" || die "not refused for its epoch"
+	grep -q "a newer login of this session exists" "$OUT/error" || die "the twin was not refused for its epoch"
 	[ "$(hits rnbd set_epoch)" -gt 0 ] || die "the epoch was not set"
 done
 works "$dev"
 need "$dev" reconnects -eq 1
 
-note "a twin with a newer one ends the former, which cannot come back"
+note "a twin with a newer epoch ends the first session, which cannot reconnect"
 twin_soon 100000
 same "$(counter "$twin" session_id)" "$(counter "$dev" session_id)" "session"
 note "epoch $(counter "$twin" epoch)"
@@ -78,18 +78,18 @@ works "$twin"
 wait_for 20 grep -q reconnecting "/sys/block/$(basename "$dev")/rnbd/state"
 seen=$(counter "$dev" attempt)
 wait_for 20 counter_over "$dev" attempt $((seen + 2))
-note "the former: $(counter "$dev" last_error)"
-counter "$dev" last_error | grep -q "a newer login of this session exists" || die "not refused for its epoch"
+note "the first session: $(counter "$dev" last_error)"
+counter "$dev" last_error | grep -q "a newer login of this session exists" || die "the twin was not refused for its epoch"
 works "$twin"
 need "$twin" reconnects -eq 0
 rnbd detach "$dev" --force || die "detach failed"
 works "$twin"
 need "$twin" reconnects -eq 0
 
-note "the epoch is remembered when nobody is left"
+note "the epoch is remembered after the session has ended"
 epoch=$(counter "$twin" epoch)
 detach "$twin"
-twin "$epoch" && die "attached with the epoch of a session that has gone"
+twin "$epoch" && die "attached with the epoch of an ended session"
 cat "$OUT/error"
 twin_soon $((epoch + 1))
 works "$twin"

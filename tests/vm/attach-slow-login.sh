@@ -28,7 +28,7 @@ if [ "$NODE" = 1 ]; then
 	wait_for 20 held
 	barrier held
 	barrier attached 120
-	same "$(hits rnbd-target delay_login)" 1 "held logins"
+	same "$(hits rnbd-target delay_login)" 1 "delayed logins"
 
 	for way in silent endless; do
 		before=$(hits rnbd-target delay_login)
@@ -60,9 +60,9 @@ begin_attach() {
 
 # given_up SECONDS PATTERN: the running attach must fail with PATTERN, and not before SECONDS
 given_up() {
-	wait $attach && die "attached to a target that does not answer: $(cat "$OUT/attach")"
+	wait $attach && die "attached to a target that does not reply: $(cat "$OUT/attach")"
 	cat "$OUT/attach"
-	grep -q "$2" "$OUT/attach" || die "unclear"
+	grep -q "$2" "$OUT/attach" || die "unexpected message"
 	[ $(($(now_ms) - began)) -ge $(($1 * 1000)) ] || die "gave up too early"
 	wait_for 20 rdma_own_is "$before"
 }
@@ -82,7 +82,7 @@ wait $attach || die "attach failed: $(cat "$OUT/attach")"
 dev=$(cat "$OUT/attach")
 took=$(($(now_ms) - began))
 note "attached after $took ms"
-[ $took -ge $SLOW ] || die "the login was not held"
+[ $took -ge $SLOW ] || die "the login was not delayed"
 verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 need "$dev" reconnects -eq 0
 detach "$dev"
@@ -100,7 +100,7 @@ given_up 50 "the target does not answer the login"
 barrier given-up-endless
 barrier gone-endless
 
-note "and after that it works"
+note "an attach afterwards works"
 dev=$(attach disk0) || exit 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 detach "$dev"

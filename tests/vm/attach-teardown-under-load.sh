@@ -84,7 +84,7 @@ for i in $(seq 1 $DISABLES); do
 	moves
 done
 need "$dev" reconnects -eq 0
-echo "the export was disabled $DISABLES times under load, and the session stayed"
+echo "the export was disabled $DISABLES times under load, the session remained"
 lab barrier closing
 lab barrier closed --timeout 60
 wait_for 20 counter_over "$dev" reconnects 0

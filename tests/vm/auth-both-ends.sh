@@ -17,10 +17,10 @@ RIGHT=$OUT/right WRONG=$OUT/wrong
 fails() {
 	local want=$1
 	shift
-	if text=$("$@" 2>&1); then die "this must be refused: $*: $text"; fi
+	if text=$("$@" 2>&1); then die "not refused: $*: $text"; fi
 	echo "! $*"
 	echo "  $text"
-	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not said: $*"
+	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not reported: $*"
 }
 
 live() { [ "$(rnbd session list --target --json | grep -c '"state": "live"')" = "$1" ]; }
@@ -37,38 +37,38 @@ note "files with secrets"
 run rnbd secret generate "$RIGHT"
 run rnbd secret generate "$WRONG"
 same "$(stat -c %a "$RIGHT")" 600 "mode of a secret"
-grep -qE '^rnbd-secret:1:[0-9a-f]{64}:[0-9a-f]{8}$' "$RIGHT" || die "no secret: $(<"$RIGHT")"
+grep -qE '^rnbd-secret:1:[0-9a-f]{64}:[0-9a-f]{8}$' "$RIGHT" || die "not the format of a secret: $(<"$RIGHT")"
 cmp -s "$RIGHT" "$WRONG" && die "two secrets are the same"
 fails "not replaced" rnbd secret generate "$RIGHT"
-rnbd secret generate | grep -q '^rnbd-secret:1:' || die "nothing is printed"
+rnbd secret generate | grep -q '^rnbd-secret:1:' || die "the secret was not printed"
 export_disk disk0 "$(null_disk 64)"
 
-note "from the moment that a host has a secret, who is attached without it is out"
+note "when a secret is set, sessions that logged in without it end"
 dev=$(attach disk0 --queues 2) || exit 1
 same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
 # The client refuses the session before it requests the export.
 fails "the session is not authenticated" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
-live 0 || die "a session is live that nobody has proven"
-rnbd host list | grep -q "^$HOST *yes " || die "host list does not tell that there is a secret"
+live 0 || die "an unauthenticated session is live"
+rnbd host list | grep -q "^$HOST *yes " || die "host list does not show that there is a secret"
 wait_for 20 last_error "asks for the secret of this host"
 run rnbd detach "$dev" --force
 
-note "it is told to nobody"
+note "the secret cannot be read"
 same "$(stat -c %a "$DIR/secret")" 200 "mode of the secret in configfs"
 cat "$DIR/secret" 2>&1 && die "the secret can be read"
 same "$(cat "$DIR/has_secret")" 1 has_secret
 fails "Invalid argument" bash -c "echo rnbd-secret:1:$(printf '%064d' 0):00000000 >$DIR/secret"
-dmesg | grep -q "host $HOST: secret: the checksum of the secret is wrong" || die "the log does not say what is wrong"
+dmesg | grep -q "host $HOST: secret: the checksum of the secret is wrong" || die "the log lacks the reason"
 # shellcheck disable=SC2016 # $1 is for that shell
 for text in '' ' ' nonet; do
 	fails "Invalid argument" bash -c 'echo "$1" >"$2"' - "$text" "$DIR/secret"
 done
 same "$(cat "$DIR/has_secret")" 1 "has_secret after a line without a secret"
-same "$(stat -c %a:%u "$STORED" "$(dirname "$STORED")" | paste -sd ' ')" "600:0 700:0" "the copy"
-cmp "$RIGHT" "$STORED" || die "the copy is another secret"
+same "$(stat -c %a:%u "$STORED" "$(dirname "$STORED")" | paste -sd ' ')" "600:0 700:0" "modes and owners of the copy and its directory"
+cmp "$RIGHT" "$STORED" || die "the copy has another secret"
 
-note "without the secret, or with another one, nothing is granted and nothing told"
+note "without the secret, or with another one, nothing is granted and nothing listed"
 fails "asks for the secret of this host (attach with --secret-file)" rnbd attach "$ADDR" disk0
 fails "asks for the secret of this host" rnbd discover "$ADDR"
 failures 0
@@ -83,7 +83,7 @@ head -c 40 "$RIGHT" >"$OUT/short" && chmod 600 "$OUT/short"
 fails "cut off" rnbd attach "$ADDR" disk0 --secret-file "$OUT/short"
 fails "No such file" rnbd attach "$ADDR" disk0 --secret-file "$OUT/nosuch"
 
-note "with it, all goes as ever: several queues, a list, a connection that is lost"
+note "with the secret, several queues, a list and a reconnect work"
 run rnbd discover "$ADDR" --secret-file "$RIGHT"
 fails "no such enabled export" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 cat >"$OUT/disk0.conf" <<-END
@@ -104,7 +104,7 @@ works "$dev"
 failures 3
 run rnbd attach --config "$OUT/disk0.conf" --idempotent
 
-note "a newer epoch of that session, without proof, ends nothing and is not remembered"
+note "an unauthenticated login with a newer epoch ends nothing and is not remembered"
 strike rnbd fixed_session 1
 strike rnbd set_epoch 1 4000000000
 fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --new-session --secret-file "$WRONG"
@@ -124,14 +124,14 @@ run rnbd host secret "$HOST" --secret-file "$RIGHT"
 state_is live || die "the disk is $(state)"
 need "$dev" reconnects -eq 2
 
-note "a secret that cannot be kept, or that the kernel does not take, changes nothing"
+note "a secret that cannot be stored, or that the kernel rejects, changes nothing"
 only_copy() {
-	cmp "$1" "$STORED" || die "the copy is another secret"
-	same "$(ls -A "${STORED%/*}")" "$HOST" "what is beside the copy"
+	cmp "$1" "$STORED" || die "the copy has another secret"
+	same "$(ls -A "${STORED%/*}")" "$HOST" "files in the directory of the copy"
 }
 run mount -t tmpfs -o mode=700,nr_inodes=1 full "${STORED%/*}"
 fails "nothing is changed: cannot store the secret" rnbd host secret "$HOST" --secret-file "$WRONG"
-same "$(ls -A "${STORED%/*}")" "" "what is on the full disk"
+same "$(ls -A "${STORED%/*}")" "" "files on the full disk"
 run umount "${STORED%/*}"
 run mount --bind /dev/full "$DIR/secret"
 fails "cannot set it" rnbd host secret "$HOST" --secret-file "$WRONG"
@@ -146,7 +146,7 @@ only_copy "$RIGHT"
 state_is live || die "the disk is $(state)"
 need "$dev" reconnects -eq 2
 
-note "killed before the kernel has it: what is kept is the new one, and what is left over goes"
+note "killed before the kernel has the secret: the new one is stored, and temporary files are removed"
 mkfifo /tmp/never-read && run mount --bind /tmp/never-read "$DIR/secret"
 rnbd host secret "$HOST" --secret-file "$WRONG" &
 killed=$!
@@ -160,16 +160,16 @@ only_copy "$RIGHT"
 state_is live || die "the disk is $(state)"
 need "$dev" reconnects -eq 2
 
-note "another secret, while it is being used"
+note "another secret is set while a session uses the old one"
 fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --iodepth=8 --rw=randrw --bs=4k \
 	--time_based --runtime=300 --minimal >/dev/null 2>&1 &
 load=$!
 served=$(counter "$dev" requests)
 wait_for 10 counter_over "$dev" requests "$((served + 100))"
 run rnbd host secret "$HOST" --secret-file "$WRONG"
-live 0 || die "a session is live that is proven with the old secret"
+live 0 || die "a session that authenticated with the old secret is live"
 wait_for 20 last_error "wrong secret for this host"
-rnbd show "$dev" | grep "last_error: wrong secret" || die "show does not say why"
+rnbd show "$dev" | grep "last_error: wrong secret" || die "show lacks the reason"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 wait_for 20 state_is live
 served=$(counter "$dev" requests)
@@ -178,10 +178,10 @@ kill $load
 wait $load
 works "$dev"
 
-note "a target that does not know the secret is no target for who has one"
+note "a client with a secret rejects a target that does not know it"
 run rnbd host secret "$HOST" --clear
 [ ! -e "$STORED" ] || die "the copy is still there"
-live 0 || die "a session is live that is proven with the old secret"
+live 0 || die "a session that authenticated with the old secret is live"
 wait_for 20 last_error "the target has no secret for this host"
 run rnbd detach "$dev" --force
 fails "the target has no secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$RIGHT"
@@ -195,13 +195,13 @@ note "save and restore"
 run rnbd save "$OUT/before.json"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 run rnbd save "$OUT/target.json"
-grep -q "\"secret_file\": \"$STORED\"" "$OUT/target.json" || die "the file does not name the secret"
-grep -qF "$(cut -d: -f3 "$RIGHT")" "$OUT/target.json" && die "the file has the secret"
+grep -q "\"secret_file\": \"$STORED\"" "$OUT/target.json" || die "the configuration file does not name the file of the secret"
+grep -qF "$(cut -d: -f3 "$RIGHT")" "$OUT/target.json" && die "the configuration file contains the secret"
 run rnbd clear
 mv "$STORED" "$OUT/moved"
 fails "is allowed no export without its secret; run: rnbd host secret" rnbd restore "$OUT/target.json"
-[ ! -e "$DIR" ] || die "the host is there without its secret"
-[ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "somebody is allowed"
+[ ! -e "$DIR" ] || die "the host exists without its secret"
+[ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "a host is allowed"
 fails "not allowed" rnbd attach "$ADDR" disk0
 mkdir "$DIR"
 fails "is allowed no export without its secret" rnbd restore "$OUT/target.json"
@@ -217,13 +217,13 @@ fails "asks for the secret" rnbd attach "$ADDR" disk0
 dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
 works "$dev"
 
-note "restore sets the secret that is in the file, and the same one ends nothing"
+note "restore sets the secret of the file, and the same one ends no session"
 run rnbd restore "$OUT/target.json"
 state_is live || die "the disk is $(state)"
 need "$dev" reconnects -eq 0
 sed "s#$STORED#$WRONG#" "$OUT/target.json" >"$OUT/other.json"
 run rnbd restore "$OUT/other.json"
-live 0 || die "a session is live that is proven with the old secret"
+live 0 || die "a session that authenticated with the old secret is live"
 wait_for 20 last_error "wrong secret for this host"
 chmod 644 "$WRONG"
 fails "host $HOST keeps its current secret" rnbd restore "$OUT/other.json"
@@ -233,20 +233,20 @@ works "$dev"
 detach "$dev"
 wait_for 20 live 0
 
-note "nothing is cleared for a file that names a secret which cannot be read"
+note "a file that names an unreadable secret changes nothing"
 fails "nothing is cleared" rnbd restore --clear "$OUT/other.json"
-grep -qF "host $HOST: $WRONG: see above" <<<"$text" || die "it does not say what is wrong"
+grep -qF "host $HOST: $WRONG: see above" <<<"$text" || die "the error message lacks the reason"
 same "$(cat "$DIR/has_secret") $(cat "$CFG/exports/disk0/enable")" "1 1" "secret and export"
 text=$(rnbd restore --check "$OUT/other.json" 2>&1) || die "restore --check: $text"
-grep -qF "$WRONG: accessible to others" <<<"$text" || die "restore --check does not say what is wrong"
+grep -qF "$WRONG: accessible to others" <<<"$text" || die "restore --check does not report the reason"
 chmod 600 "$WRONG"
 run rnbd restore --clear "$OUT/target.json"
 
-note "a file from before the secret does not bring the host back without"
+note "restore of a file without secret still sets the stored secret"
 run rnbd clear
 text=$(rnbd restore "$OUT/before.json" 2>&1) || die "restore: $text"
 echo "  $text"
-grep -qF "secret read from $STORED" <<<"$text" || die "it does not say so"
+grep -qF "secret read from $STORED" <<<"$text" || die "unexpected message"
 same "$(cat "$DIR/has_secret")" 1 has_secret
 fails "asks for the secret" rnbd attach "$ADDR" disk0
 dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
@@ -254,11 +254,11 @@ rm "$STORED"
 fails "nothing is saved" rnbd save "$OUT/target.json"
 cp "$OUT/moved" "$STORED"
 run rnbd save "$OUT/again.json"
-cmp "$OUT/target.json" "$OUT/again.json" || die "saved differently"
+cmp "$OUT/target.json" "$OUT/again.json" || die "the saved files differ"
 
-note "no log has ever seen a secret"
+note "the kernel log contains no secret"
 for file in "$RIGHT" "$WRONG"; do
-	dmesg | grep -qF "$(cut -d: -f3 "$file")" && die "the log has a secret"
+	dmesg | grep -qF "$(cut -d: -f3 "$file")" && die "the kernel log contains a secret"
 done
 detach "$dev"
 run rnbd export remove disk0

@@ -18,7 +18,7 @@ FOUND=$OUT/found
 fails() {
 	local want=$1
 	shift
-	if text=$("$@" 2>&1); then die "this must be refused: $*: $text"; fi
+	if text=$("$@" 2>&1); then die "not refused: $*: $text"; fi
 	echo "! $*"
 	echo "  $text"
 	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not reported: $*"
@@ -38,13 +38,13 @@ watched() {
 }
 wiped() {
 	watched "$@"
-	same "$(<"$FOUND")" watched "what $3 $4 leaves behind"
+	same "$(<"$FOUND")" watched "secrets in the memory of $3 $4"
 }
 
 # same_copies SECRET OLD-SECRET: the stored copies of both secrets must equal these files
 same_copies() {
-	cmp "$1" "$STORED" || die "the copy is another secret"
-	cmp "$2" "$STORED.old" || die "the copy of the old secret is another secret"
+	cmp "$1" "$STORED" || die "the copy has another secret"
+	cmp "$2" "$STORED.old" || die "the copy of the old secret has another secret"
 }
 
 attr() { cat "$DIR/$1"; }
@@ -78,13 +78,13 @@ disk=$(null_disk 64) || exit 1
 run rnbd host secret "$HOST" --secret-file "$OLD"
 export_disk disk0 "$disk"
 
-note "a host that is made again has its secret"
+note "a host that is created again has its secret"
 run rnbd export remove disk0 --prune
 [ ! -e "$DIR" ] || die "the host is still there"
-cmp "$OLD" "$STORED" || die "the secret is no longer kept"
+cmp "$OLD" "$STORED" || die "the secret is no longer stored"
 text=$(rnbd export add disk0 --path "$disk" --host "$HOST" --port "$ADDR" 2>&1) || die "export add: $text"
 same "$(attr has_secret)" 1 "has_secret after export add"
-grep -qF "host $HOST: secret read from ${STORED%/*}" <<<"$text" || die "it does not say so: $text"
+grep -qF "host $HOST: secret read from ${STORED%/*}" <<<"$text" || die "unexpected message: $text"
 fails "asks for the secret" rnbd attach "$ADDR" disk0
 run rnbd host deny disk0 "$HOST"
 rmdir "$DIR" || die "rmdir of the host"
@@ -93,22 +93,22 @@ same "$(attr has_secret)" 1 "has_secret after host allow"
 run rnbd host deny disk0 "$HOST"
 rmdir "$DIR" || die "rmdir of the host"
 mkdir "$DIR" || die "mkdir of the host"
-same "$(attr has_secret)" 0 "has_secret of a host made by hand"
+same "$(attr has_secret)" 0 "has_secret of a host created in configfs"
 run rnbd host allow disk0 "$HOST"
-same "$(attr has_secret)" 1 "has_secret after host allow of a host made by hand"
+same "$(attr has_secret)" 1 "has_secret after host allow of a host created in configfs"
 
-note "a secret that cannot be read leaves the host closed"
+note "a host whose secret cannot be read is not created"
 run rnbd export remove disk0 --prune
 : >"$STORED"
 fails "is allowed no export without its secret" rnbd export add disk0 --path "$disk" --host "$HOST" --port "$ADDR"
-[ ! -e "$DIR" ] || die "the host is there without its secret"
+[ ! -e "$DIR" ] || die "the host exists without its secret"
 cp "$OLD" "$STORED"
 
 note "a fenced host is not pruned"
 export_disk disk0 "$disk"
 run rnbd fence "$HOST"
 text=$(rnbd export remove disk0 --prune 2>&1) || die "export remove: $text"
-grep -qF "host $HOST is kept, it is fenced" <<<"$text" || die "it does not say so: $text"
+grep -qF "host $HOST is kept, it is fenced" <<<"$text" || die "unexpected message: $text"
 same "$(rnbd fenced "$HOST")" fenced "the host after export remove --prune"
 run rnbd unfence "$HOST"
 export_disk disk0 "$disk"
@@ -164,7 +164,7 @@ same "$(attr has_secret) $(attr has_old_secret)" "1 1" "secrets after restore"
 for dev in "$a" "$b"; do wait_for 30 state_is "$dev" live; done
 wait_for 10 attr_is old_secret_sessions 1
 
-note "the old secret is withdrawn: a disk that has the new one comes back with it"
+note "the old secret is withdrawn: a disk with the new one reconnects"
 run rnbd secret set --all --secret-file "$NEW"
 n=$(counter "$a" reconnects)
 m=$(counter "$b" reconnects)
@@ -183,7 +183,7 @@ fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --new-session --sec
 same "$(attr authentication_failures)" $((failures + 2)) "authentication failures"
 kill -INT $load
 wait $load
-cut -d ';' -f 5 "$OUT/fio" | grep -qx 0 || die "fio met an error: $(<"$OUT/fio")"
+cut -d ';' -f 5 "$OUT/fio" | grep -qx 0 || die "fio reported an error: $(<"$OUT/fio")"
 
 note "a wrong secret is noticed at the next login, and replaced"
 run rnbd secret set "$a" --secret-file "$OTHER"
@@ -205,7 +205,7 @@ run rnbd host secret "$HOST" --secret-file "$NEW"
 same "$(attr has_old_secret)" 0 "has_old_secret after a replacement"
 for dev in "$a" "$b"; do state_is "$dev" live || die "$dev: $(counter "$dev" state)"; done
 
-note "restore completes a rotation that died before the kernel got the new secret"
+note "restore completes a rotation that was killed before the kernel got the new secret"
 echo current >"$DIR/old_secret" || die "old_secret"
 for file in "$STORED.old" "$STORED.former"; do run cp -p "$STORED" "$file"; done
 run cp "$OTHER" "$STORED"
@@ -214,7 +214,7 @@ same_copies "$OTHER" "$NEW"
 for file in "$OTHER" "$NEW"; do run rnbd discover "$ADDR" --secret-file "$file"; done
 for dev in "$a" "$b"; do state_is "$dev" live || die "$dev: $(counter "$dev" state)"; done
 
-note "restore gives the old secret back if an earlier one died before it did so"
+note "restore sets the old secret if an earlier restore was killed before that"
 echo none >"$DIR/old_secret" || die "old_secret"
 same "$(attr has_secret) $(attr has_old_secret)" "1 0" "secrets"
 run rnbd restore "$OUT/target.json"
@@ -242,9 +242,9 @@ wait_for 20 state_is "$b" live
 same "$(authenticated "$b")" true authenticated
 works "$b"
 
-note "no secret is left in memory, none comes back in an error"
+note "no secret is left in memory or returned in an error"
 watched 0 "$NEW" cat "$NEW" >/dev/null
-[ "$(<"$FOUND")" = "freed"$'\n'"watched" ] || die "the watch sees nothing: $(<"$FOUND")"
+[ "$(<"$FOUND")" = "freed"$'\n'"watched" ] || die "wiped.so does not detect a secret: $(<"$FOUND")"
 wiped 1 "$NEW" rnbd attach "$ADDR" nosuch --new-session --secret-file "$NEW"
 wiped 2 "$NEW" rnbd attach "$ADDR" disk0 --secret-file "$NEW" --queue-depth 77777
 wiped 0 "$NEW" rnbd discover "$ADDR" --secret-file "$NEW"
@@ -253,7 +253,7 @@ wiped 0 "$NEW" rnbd secret set "$b" --secret-file "$NEW"
 wiped 0 "$OTHER" rnbd host secret "$HOST" --secret-file "$OTHER" --rotate
 wiped 0 "$NEW" rnbd host secret "$HOST" --secret-file - < <(cat "$NEW")
 for file in "$OLD" "$NEW" "$OTHER"; do
-	dmesg | grep -qF "$(cut -d: -f3 "$file")" && die "the log has a secret"
+	dmesg | grep -qF "$(cut -d: -f3 "$file")" && die "the kernel log contains a secret"
 done
 detach "$b"
 configfs_clear

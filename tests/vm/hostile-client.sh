@@ -55,17 +55,17 @@ until_done() {
 	wait_for 20 busy "$slow" $((before + 32))
 	run "${@:2}"
 	before=$(done_by "$slow")
-	wait $peer || { cat "$OUT/$1"; die "the target is wrong, or the peer"; }
+	wait $peer || { cat "$OUT/$1"; die "a case of rnbd-peer failed"; }
 	same "$(cut -d " " -f 3 <<<"$before")" 0 "requests in flight"
 	same "$(done_by "$slow")" "$before" "requests of the disk"
-	note "$1: ended with the last of $before"
+	note "$1: the session ended, the counters of the disk stay at $before"
 }
 
 rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
 monitor=$!
 wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
 
-note "a lawful client works all the while"
+note "a well-behaved client works during all cases"
 dev=$(attach secret) || exit 1
 resources=$(rdma_own)
 {
@@ -82,7 +82,7 @@ start=${EPOCHREALTIME/[.,]/}
 # These kinds of messages are rate limited in the log. Run one case of each first, so that its
 # message is logged.
 peer --only '@(cm-magic|cm-host-unknown|attach-name-open|login-queues-0|login-pool-0|attach-to-nothing)' >"$OUT/first" ||
-	{ cat "$OUT/first"; die "the target is wrong, or the peer"; }
+	{ cat "$OUT/first"; die "a case of rnbd-peer failed"; }
 for text in "refused: the peer does not speak this protocol" "queue 0 refused: this host is not allowed" \
 	"queue 0: invalid export name" "queue 0: ring slots, slot size" \
 	"queue 0: login, export or pool properties" \
@@ -91,25 +91,25 @@ for text in "refused: the peer does not speak this protocol" "queue 0 refused: t
 done
 # shellcheck disable=SC2086 # a choice of cases, or none
 peer ${1:+--only "$1"} >"$OUT/cases" ||
-	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "the target is wrong, or the peer"; }
+	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "a case of rnbd-peer failed"; }
 note "$(tail -n 1 "$OUT/cases"), $(((${EPOCHREALTIME/[.,]/} - start) / 1000000)) s"
 
-same "$(rnbd export owner owned)" none "owner that has detached"
-same "$(done_by "$fixed" | cut -d " " -f 2,4,5)" "0 0 0" "writes, discards and flushes of the disk that is read-only"
+same "$(rnbd export owner owned)" none "owner after the owner has detached"
+same "$(done_by "$fixed" | cut -d " " -f 2,4,5)" "0 0 0" "writes, discards and flushes of the read-only disk"
 until_done forbidden rnbd export deny slow "$(host_id 2)"
 rnbd secret generate "$OUT/other" || die "no secret"
 until_done changed rnbd host secret "$(host_id 5)" --secret-file "$OUT/other"
 
 : >"$OUT/end"
-wait $worker || die "the lawful client's data"
-need_counter "$(cat "$OUT/rounds")" -ge 1 "rounds of the lawful client"
-same "$(counter "$dev" connections_lost)" 0 "connections that the lawful client lost"
+wait $worker || die "the well-behaved client has wrong data"
+need_counter "$(cat "$OUT/rounds")" -ge 1 "rounds of the well-behaved client"
+same "$(counter "$dev" connections_lost)" 0 "connections that the well-behaved client lost"
 same "$(rnbd session list --target --json | jq length)" 1 "sessions that are left"
 rdma_own_is "$resources" || wait_for 20 rdma_own_is "$resources"
 need_counter "$(cat "$CFG/hosts/$(host_id 5)/authentication_failures")" -ge 9 "authentication failures"
 detach "$dev"
 
-note "two clients that need more memory than there is"
+note "two clients need more memory than the limit"
 # The sessions up to here have left claims. A timer ends expired claims once a second.
 set_target claim_timeout 0
 sleep $((CLAIM + 2))
@@ -117,7 +117,7 @@ set_target reclaim_timeout_ms 1000
 set_target pool_limit_mb 4
 # reclaims CASE: run a case in which the target must reclaim memory
 reclaims() {
-	peer --only "until-$1" >"$OUT/$1" || { cat "$OUT/$1"; die "the target is wrong, or the peer"; }
+	peer --only "until-$1" >"$OUT/$1" || { cat "$OUT/$1"; die "a case of rnbd-peer failed"; }
 	cat "$OUT/$1"
 }
 reclaims reclaimed
@@ -127,7 +127,7 @@ reclaims reclaimed-slow
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "clients that did not return memory in time"
 reclaims late
 reclaims late-using
-reclaims late-mute
+reclaims late-no-credits
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 3 "clients that did not return memory in time"
 kill $monitor
 configfs_clear

@@ -18,14 +18,14 @@ denied() {
 	local text
 
 	rows=$((rows + 1))
-	if text=$("${@:2}" 2>&1); then die "this must be refused: ${*:2}"; fi
+	if text=$("${@:2}" 2>&1); then die "not refused: ${*:2}"; fi
 	[[ $text = *"$1"* ]] || die "${*:2}: $text, wanted $1"
 }
 
 # put FILE VALUE: write VALUE with a single write()
 put() { printf '%s' "$2" >"$1"; } 2>/dev/null
 
-must() { put "$@" || die "$1 does not take $2"; }
+must() { put "$@" || die "$1 rejects $2"; }
 
 # value FILE: read FILE into $value without starting a program
 value() { IFS= read -rd '' value <"$1" || true; }
@@ -38,7 +38,7 @@ kept() {
 	before=$value
 	for v in "${@:2}"; do
 		rows=$((rows + 1))
-		if put "$file" "$v"; then die "$file takes ${v@Q}"; fi
+		if put "$file" "$v"; then die "$file accepts ${v@Q}"; fi
 		value "$file"
 		[ "$value" = "$before" ] || die "$file: $value after ${v@Q}, $before before"
 	done
@@ -104,8 +104,8 @@ for file in "$X"/e/* "$H/$one"/* "$P"/p/*; do
 	kept "$file" "${garbage[@]:1}"
 done
 note "$files attributes"
-[ $files -ge 10 ] || die "where are the attributes?"
-put "$X/e/resize" 1 && die "resize of an export that is off"
+[ $files -ge 10 ] || die "too few attributes were found"
+put "$X/e/resize" 1 && die "a disabled export was resized"
 uuid=$(<"$X/e/uuid")
 kept "$X/e/uuid" "${uuid}x" "$uuid $uuid" "${uuid%?}" 00000000-0000-0000-0000-000000000000
 kept "$X/e/path" dev/null ../dev/null "  relative"
@@ -122,12 +122,12 @@ kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "
 # A generation that is not newer must change nothing.
 must "$H/$one/fence_state" "1 1 $one"
 value "$H/$one/fenced"
-same "$value" $'0\n' "fenced by an old generation"
+same "$value" $'0\n' "fenced after a write with an old generation"
 for file in "$X"/e/{size,sessions,stale_requests} "$P"/p/{state,sessions} "$H/$one"/{{active_,}sessions,stale_frames}; do
 	denied '' dd if=/dev/zero of="$file" bs=16 count=1
 done
 
-note "configfs: what cannot be enabled"
+note "configfs: objects that cannot be enabled"
 put "$X/e/enable" 1 && die "enabled without a path"
 for path in /nowhere /dev/null /etc / "/$(long 4000)" "/$(long 300)/x" $'/a\tb' "$disk/x"; do
 	must "$X/e/path" "$path"
@@ -135,10 +135,10 @@ for path in /nowhere /dev/null /etc / "/$(long 4000)" "/$(long 300)/x" $'/a\tb' 
 	value "$X/e/enable"
 	same "$value" $'0\n' "enable"
 done
-printf '%s\0/x' "$disk" >"$X/e/path" 2>/dev/null && die "path takes a NUL"
+printf '%s\0/x' "$disk" >"$X/e/path" 2>/dev/null && die "path accepts a NUL"
 put "$P/p/enable" 1 && die "port enabled without an address"
 must "$P/p/addr" 192.0.2.1
-put "$P/p/enable" 1 && die "port enabled with an address that is nobody's"
+put "$P/p/enable" 1 && die "port enabled with an address that no device has"
 
 note "configfs: links"
 denied '' ln -s "$X/e" "$X/e/allowed_hosts/x"
@@ -160,7 +160,7 @@ denied 'busy' rmdir "$H/$one"
 denied '' rmdir "$X/e"
 denied '' rmdir "$P/p"
 
-note "configfs: while it is enabled"
+note "configfs: attributes of enabled objects"
 must "$X/e/path" "$disk"
 must "$X/e/enable" 1
 must "$P/p/addr" "$ADDR"
@@ -175,14 +175,14 @@ kept "$P/p/port" 4428
 for text in 'export e: disable it before changing path' 'port p: disable it before changing addr' \
 	'allowed_hosts takes links to hosts' 'exports takes links to exports' \
 	"a host's name is its UUID" "export e: uuid is not a UUID"; do
-	dmesg_has "$text" || die "the kernel does not say: $text"
+	dmesg_has "$text" || die "not in the kernel log: $text"
 done
 dev=$(attach e --host-id "$one") || exit 1
 denied '' rmdir "$X/e"
 denied 'busy' rmdir "$H/$one"
 verify "$dev" --rw=randwrite --bs=4k --size=256k
 
-note "no privilege"
+note "a user without privilege"
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all)
 run "${nobody[@]}" abuse denied
 # Root in its own user namespace has no privilege in this one.
@@ -191,7 +191,7 @@ run "${nobody[@]}" abuse denied
 run "${nobody[@]}" bash -c '
 	cd "$0" || exit 1
 	bad=0
-	try() { "$@" 2>/dev/null && { echo "nobody may: $*"; bad=1; }; }
+	try() { "$@" 2>/dev/null && { echo "allowed without privilege: $*"; bad=1; }; }
 	put() { echo 0 >"$1"; }
 	for f in exports/e/* hosts/*/* ports/p/*; do
 		[ -f "$f" ] || continue
@@ -217,13 +217,13 @@ run rm "$X/e/allowed_hosts/any name" "$P/p/exports/e"
 run rmdir "$X/e" "$P/p" "$H/$one"
 note "$rows wrong uses of configfs"
 
-note "a name as long as may be"
+note "a name of the maximum length"
 run mkdir "$X/$(long 63)"
 must "$X/$(long 63)/path" "$disk"
 must "$X/$(long 63)/enable" 1
 run rmdir "$X/$(long 63)"
 
-note "many processes at once"
+note "many concurrent processes"
 truncate -s 16M /var/tmp/storage
 run abuse race "$CFG" $RACE "$SEED" "$disk" "$other" /var/tmp/storage /nowhere
 rnbd list

@@ -18,7 +18,7 @@ run rnbd secret generate "$OUT/secret"
 start=${EPOCHREALTIME/[.,]/}
 # shellcheck disable=SC2086 # a choice of cases, or none
 rnbd-peer target --port 4500 --monitor "$OUT/monitor" --secret "$OUT/secret" --verbose ${1:+--only "$1"} >"$OUT/cases" ||
-	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "the client is wrong, or the peer"; }
+	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "a case of rnbd-peer failed"; }
 note "$(tail -n 1 "$OUT/cases"), $(((${EPOCHREALTIME/[.,]/} - start) / 1000000)) s"
 
 same "$(rnbd list --json | jq length)" 0 "disks that are left"

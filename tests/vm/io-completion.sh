@@ -24,7 +24,7 @@ export_disk disk0 /dev/ram0
 modprobe rnbd
 arm rnbd
 
-note "every request is marked complete before it ends, on whatever processor"
+note "every request is marked complete before it ends, on any processor"
 dev=$(attach disk0 --queues 2) || exit 1
 # soft-RoCE runs in unbound work items. Keep these on the processor that submits the requests.
 unbound=/sys/devices/virtual/workqueue/cpumask
@@ -38,7 +38,7 @@ marked=$(calls blk_mq_complete_request_remote)
 note "$marked of 500 requests"
 [ "$marked" -ge 500 ] || wrong "requests ended that the block layer considers in flight"
 
-note "a read whose pages cannot be mapped is sent again, but not at once"
+note "a read whose pages cannot be mapped is retried after a delay"
 strike rnbd fail_map 1000000
 fio --name=map --filename="$dev" --direct=1 --ioengine=libaio --rw=randread --bs=4k --iodepth=16 --time_based \
     --runtime=3 --minimal >"$OUT/fio" 2>&1 &
@@ -50,10 +50,10 @@ sleep 1
 rate=$((($(hits rnbd fail_map) - first) * 1000 / ($(now_ms) - began)))
 strike rnbd fail_map 0
 wait $load || die "fio: $(tail -3 "$OUT/fio")"
-note "$rate reads per second were sent again"
+note "$rate reads per second were retried"
 # Each of the 16 reads waits 10 ms before it is sent again.
-[ $rate -gt 0 ] || wrong "none"
-[ $rate -le 1650 ] || wrong "too many"
+[ $rate -gt 0 ] || wrong "no read was retried"
+[ $rate -le 1650 ] || wrong "reads were retried too often"
 need "$dev" connections_lost -eq 0
 detach "$dev"
 
@@ -73,7 +73,7 @@ fi
 strike rnbd late_start 0
 [ "$(cat /sys/kernel/rnbd/violations/* | sort -u)" = 0 ] || wrong "protocol errors"
 
-note "polled queues are drained at a time"
+note "polled queues are drained concurrently"
 # drains N: deactivate a disk with N polled queues; sets took to the milliseconds
 drains() {
 	local began
@@ -90,7 +90,7 @@ drains 1
 one=$took
 drains 8
 # If the queues were drained one after the other, each would take as long as a single queue.
-[ $took -lt $((4 * one)) ] || wrong "too long"
+[ $took -lt $((4 * one)) ] || wrong "the drain took too long"
 configfs_clear
 unload
-[ $failures = 0 ] || die "$failures times wrong"
+[ $failures = 0 ] || die "$failures checks failed"

@@ -23,7 +23,7 @@ lives() {
 removed() {
 	local export=$1 dev=$2
 
-	same "$(device_removed "$export")" 0 "device_removed before"
+	same "$(device_removed "$export")" 0 "device_removed before the storage is removed"
 	reads "$dev" 1 || die "$export: good storage fails"
 	"${@:3}" || die "${*:3} failed"
 	wait_for 10 sh -c "grep -qx 1 $CFG/exports/$export/device_removed"
@@ -66,9 +66,9 @@ done <<-END
 	110 $PATH_LOST
 	116 $PATH_LOST
 END
-same "$(counter "$dev" nomem_retries)" 0 "requests sent again"
+same "$(counter "$dev" nomem_retries)" 0 "retried requests"
 
-note "a shortage of memory is not reported; the request is sent again until it passes"
+note "a lack of memory is not reported; the request is retried until it succeeds"
 # short ERRNO COMMAND...: the target fails 20 requests with ERRNO; the command must still succeed
 short() {
 	strike rnbd-target fail_request 20 "$1"
@@ -87,14 +87,14 @@ for number in 12 11; do
 done
 same "$(counter "$dev" nomem_retries)" 200 nomem_retries
 lives "$dev"
-note "a forced detach does not wait for as long as the target lacks memory"
+note "a forced detach does not wait until the target has memory"
 strike rnbd-target fail_request 1000000 12
 writes "$dev" 1 2>"$OUT/short" &
 pid=$!
 wait_for 10 counter_over "$dev" nomem_retries 210
 timeout 20 rnbd detach "$dev" --force || die "the detach waits"
 wait $pid && die "the write succeeded"
-grep -q "$PATH_LOST" "$OUT/short" || die "it says: $(cat "$OUT/short")"
+grep -q "$PATH_LOST" "$OUT/short" || die "unexpected message: $(cat "$OUT/short")"
 strike rnbd-target fail_request 0
 
 note "a host that is fenced"
@@ -116,8 +116,8 @@ while read -r opcode host status key asc ascq text; do
 	2a) fails "$text" writes "$dev" 1000 ;;
 	esac
 	scsi_well "$disk" "$opcode"
-	reads "$dev" 1000 || die "$text: stays"
-	writes "$dev" 1000 || die "$text: stays"
+	reads "$dev" 1000 || die "$text: the error persists"
+	writes "$dev" 1000 || die "$text: the error persists"
 done <<-END
 	28 4 0 0 0 0 $REFUSED
 	28 0 2 5 24 0 $REFUSED
@@ -133,13 +133,13 @@ blockdev --setro "$disk"
 fails "$REFUSED" writes "$dev" 1000
 fails "$REFUSED" blkdiscard -z -o 0 -l 1M "$dev"
 blockdev --setrw "$disk"
-writes "$dev" 1000 || die "stays read-only"
+writes "$dev" 1000 || die "the disk stays read-only"
 
-note "write zeroes that the disk refuses only when it gets them"
+note "a disk offers WRITE ZEROES and rejects the command"
 limit=/sys/block/${disk##*/}/queue/write_zeroes_max_bytes
 [ "$(<"$limit")" -gt 0 ] || die "the disk offers no write zeroes"
 dd if="$OUT/random" of="$dev" bs=64k oflag=direct status=none || die "write failed"
-blkdiscard -z -o 0 -l 64k "$dev" || die "the disk writes no zeroes"
+blkdiscard -z -o 0 -l 64k "$dev" || die "write zeroes failed"
 scsi_fail "$disk" 93 0 2 5 20 0
 scsi_fail "$disk" 41 0 2 5 20 0
 trace=/sys/kernel/tracing
@@ -161,22 +161,22 @@ same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
 dd if="$dev" bs=64k count=16 iflag=direct status=none | cmp - "$OUT/want" || die "wrong data"
 # The refusal has cleared the limit of the disk. The target must write data at once from now on:
 # without a limit, no request is tried that is refused
-blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes afterwards"
+blkdiscard -z -o 128k -l 64k "$dev" || die "write zeroes failed afterwards"
 run rnbd export disable scsi
 run rnbd export enable scsi
 # The export must grant the same features as before it was disabled.
 wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
-blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes after the export was enabled again"
+blkdiscard -z -o 128k -l 64k "$dev" || die "write zeroes failed after the export was enabled again"
 detach "$dev"
 dev=$(attach scsi) || exit 1
 
-note "storage that goes away"
+note "storage that is removed"
 removed scsi "$dev" sh -c "echo 1 >/sys/block/${disk##*/}/device/delete"
 fails "$PATH_LOST" blkdiscard -f -z -o 0 -l 64k "$dev"
 dmesg_has "export scsi: its device ${disk##*/} is gone" || die "not in the log"
 detach "$dev"
 run rnbd export remove scsi
-rmmod scsi_debug || die "the target has not let go of the disk"
+rmmod scsi_debug || die "the target still uses the disk"
 
 # Storage of the exports: a partition, whose own size stays when its disk is removed; a file with
 # write cache "through"; a file with write cache "back"
@@ -218,7 +218,7 @@ umount /mnt/fs || die "umount failed"
 echo 1 >"$power"
 wait_for 10 test -b "$disk"
 export_disk part "$disk"
-same "$(device_removed part)" 0 "device_removed, of an export that was enabled anew"
+same "$(device_removed part)" 0 "device_removed, of an export that was enabled again"
 dev=$(attach part) || exit 1
 works "$dev"
 detach "$dev"
@@ -238,7 +238,7 @@ wait_for 10 test -b "$disk"
 run rnbd export enable cached
 wait_for 20 grep -qx failed "/sys/block/${dev##*/}/rnbd/state"
 grep -q 'may have lost' "/sys/block/${dev##*/}/rnbd/last_error" ||
-	die "it says: $(cat "/sys/block/${dev##*/}/rnbd/last_error")"
+	die "unexpected message: $(cat "/sys/block/${dev##*/}/rnbd/last_error")"
 fails "$REFUSED" flushes "$dev"
 detach "$dev"
 configfs_clear
@@ -251,7 +251,7 @@ for round in {1..10}; do
 	[ "$round" -gt 1 ] || export_disk file /mnt/fs/disk
 	echo 1 >"$CFG/exports/file/enable" || die "enable failed"
 	run rnbd export disable file
-	umount /mnt/fs || die "busy in round $round"
+	umount /mnt/fs || die "the file system is still busy in round $round"
 done
 configfs_clear
 unload

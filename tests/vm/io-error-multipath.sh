@@ -20,7 +20,7 @@ alone() {
 	out=$(LC_ALL=C "${@:2}" 2>&1) && die "no error, wanted '$1': ${*:2}"
 	same "$(paths both)" "A A" "paths after: ${*:2}: $out"
 	[[ $out == *"$1"* ]] || die "wanted '$1': ${*:2}: $out"
-	reads /dev/mapper/both 100 || die "a good block fails after: ${*:2}"
+	reads /dev/mapper/both 100 || die "read of a good block failed after: ${*:2}"
 	note "$1: only that request"
 }
 
@@ -62,12 +62,12 @@ dd if="$OUT/random" of="$mirror" bs=1M seek=40 oflag=direct status=none || die "
 run mdadm --build /dev/md0 --run --level=1 --raid-devices=2 --assume-clean /dev/mapper/both \
 	--write-mostly "$mirror"
 dd if=/dev/md0 bs=64k skip=640 count=16 iflag=direct status=none | cmp - "$OUT/random" ||
-	die "RAID 1 does not get round the error"
-dmesg_has 'md/raid1:md0:.*dm-' || die "RAID 1 has seen no error"
+	die "RAID 1 returned an error or wrong data"
+dmesg_has 'md/raid1:md0:.*dm-' || die "RAID 1 logged no error"
 run mdadm --stop /dev/md0
 same "$(paths both)" "A A" "paths after RAID 1"
 
-note "ext4: the writer that is hit sees the error, and fsck finds what was synced"
+note "ext4: the writer of a bad block gets the error, and synced files survive fsck"
 mkfs.ext4 -q -F /dev/mapper/both 24M || die "mkfs failed"
 mkdir -p /mnt/fs
 mount /dev/mapper/both /mnt/fs || die "mount failed"
@@ -94,7 +94,7 @@ detach "$two"
 rnbd export remove shared || die "export remove failed"
 dmsetup remove back || die "dmsetup remove failed"
 
-note "storage that goes away under load: multipath goes on with the other path"
+note "storage is removed under load: multipath continues on the other path"
 export_disk left "$disk" 1
 export_disk right "$mirror" 2
 fio --name=same --filename="$disk" --direct=1 --rw=write --bs=1m --size=64m --randseed=7 \
@@ -115,7 +115,7 @@ wait $pid || { cat "$OUT/load"; die "the load saw an error"; }
 same "$(paths both)" "F A" "paths after"
 need "$right" rdma_writes -gt 0
 works /dev/mapper/both
-same "$(counter "$left" state)" live "state of the path whose storage is gone"
+same "$(counter "$left" state)" live "state of the path without storage"
 need "$left" connections_lost -eq 0
 same "$(<$CFG/exports/left/device_removed)" 1 device_removed
 

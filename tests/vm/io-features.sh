@@ -19,7 +19,7 @@ dev=$(attach big4k) || exit 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=4m
 detach "$dev"
 
-echo "512 byte blocks, memory at odd places"
+echo "512 byte blocks, unaligned memory"
 export_disk plain "$(null_disk 64)"
 dev=$(attach plain) || exit 1
 [ "$(q logical_block_size)" = 512 ] || die "logical block size is $(q logical_block_size)"
@@ -46,7 +46,7 @@ backing=$(basename "$(readlink -f /dev/lab/disk0)")
 flushes() { awk '{ print $16 }' "/sys/block/$backing/stat"; }
 export_disk real /dev/lab/disk0
 dev=$(attach real) || exit 1
-[ "$(q write_cache)" = "write through" ] || die "a write-through export is volatile"
+[ "$(q write_cache)" = "write through" ] || die "a write-through export has a volatile cache"
 before=$(flushes)
 dd if=/dev/zero of="$dev" bs=4k count=8 oflag=direct status=none
 [ "$(flushes)" -ge $((before + 8)) ] || die "acknowledged writes are not durable"
@@ -55,7 +55,7 @@ detach "$dev"
 rnbd export remove real || die "export remove failed"
 export_disk real /dev/lab/disk0 -- --write-cache back
 dev=$(attach real) || exit 1
-[ "$(q write_cache)" = "write back" ] || die "write cache is not passed on"
+[ "$(q write_cache)" = "write back" ] || die "the write cache is not reported to the client"
 before=$(flushes)
 dd if=/dev/zero of="$dev" bs=4k count=8 oflag=direct conv=fsync status=none
 [ "$(flushes)" -gt "$before" ] || die "a flush did not reach the disk"
@@ -64,12 +64,12 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=2m --fsync=16
 verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=256k --sync=dsync
 detach "$dev"
 
-echo "read-only, as the export says and as the client wishes"
+echo "read-only by the export and by the client"
 rnbd export add ro --path "$(null_disk 16)" --read-only --host "$(host_id 1)" --port "$ADDR" ||
 	die "export failed"
 dev=$(attach ro) || exit 1
 [ "$(cat "/sys/block/$(basename "$dev")/ro")" = 1 ] || die "disk is writable"
-if dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null; then die "wrote to it"; fi
+if dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null; then die "a read-only disk was written"; fi
 dd if="$dev" of=/dev/null bs=4k count=4 iflag=direct status=none || die "read failed"
 detach "$dev"
 dev=$(attach plain --read-only) || exit 1

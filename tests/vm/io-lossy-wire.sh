@@ -32,20 +32,20 @@ spoil() {
 	reorder) netem delay 4ms reorder 75% 50% ;;
 	duplicate) netem duplicate 10% ;;
 	corrupt) netem corrupt 2% ;;
-	esac || die "cannot spoil the wire: $1"
+	esac || die "the network fault cannot be injected: $1"
 }
 
 heal() {
 	case $1 in
 	loss*)
 		echo "  $1: $(lost_packets) packets lost on arrival"
-		[ "$(lost_packets)" -gt 0 ] || die "nothing was lost"
+		[ "$(lost_packets)" -gt 0 ] || die "no packet was lost"
 		nft delete table ip rnbd_loss
 		;;
 	*)
 		netem delay 0
-		if tc qdisc show dev eth0 | grep -E 'netem.*(delay|corrupt|duplicate)'; then die "not healed"; fi
-		[ "$(netem_packets)" -gt "$sent" ] || die "nothing was spoilt"
+		if tc qdisc show dev eth0 | grep -E 'netem.*(delay|corrupt|duplicate)'; then die "the network fault was not removed"; fi
+		[ "$(netem_packets)" -gt "$sent" ] || die "no packet was affected"
 		;;
 	esac
 }
@@ -76,7 +76,7 @@ for wire in loss1 loss5 loss20 delay reorder duplicate corrupt; do
 		start=${EPOCHREALTIME/[.,]/}
 		verify "$dev" --rw=randrw --bs=4k --iodepth=8 --size=$size
 		verify "$dev" --rw=randwrite --bs=32k --iodepth=2 --size=$size
-		echo "$wire: right after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms," \
+		echo "$wire: data verified after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms," \
 		     "$(counter "$dev" connections_lost) connections lost so far"
 	fi
 	lab barrier "done-$wire" --timeout 200

@@ -50,11 +50,11 @@ echo "RoCE packets that arrived here: send $(opcode_count send), RDMA WRITE" \
 if [ "$NODE" = 1 ]; then
 	[ "$(opcode_count rdma_write)" -gt 0 ] || die "no RDMA WRITE reached the target"
 	[ "$(opcode_count rdma_read)" -gt 0 ] || die "no RDMA READ reached the target"
-	[ "$(opcode_count read_response)" = 0 ] || die "the target read something by RDMA"
+	[ "$(opcode_count read_response)" = 0 ] || die "the target sent RDMA READs"
 else
-	[ "$(opcode_count rdma_write)" = 0 ] || die "somebody wrote into the client"
-	[ "$(opcode_count rdma_read)" = 0 ] || die "somebody read from the client"
-	[ "$(opcode_count read_response)" -gt 0 ] || die "no READ was answered"
+	[ "$(opcode_count rdma_write)" = 0 ] || die "an RDMA WRITE reached the client"
+	[ "$(opcode_count rdma_read)" = 0 ] || die "an RDMA READ reached the client"
+	[ "$(opcode_count read_response)" -gt 0 ] || die "no RDMA READ response reached the client"
 fi
 for f in $FUNCS; do
 	echo "calls of $f during I/O: $(calls "$f")"

@@ -41,11 +41,11 @@ for cpu in 0 1 2 3; do
 	wait_for 30 sh -c "! pgrep -x fio"
 	wait $pid
 	wait_for 20 sh -c "grep -q '^0$' /sys/block/$(basename "$dev")/rnbd/pool_used"
-	echo "CPU $cpu: nothing is left behind"
+	echo "CPU $cpu: all requests were completed"
 done
 detach "$dev"
 
-echo "fewer queues than wished: both kinds get some"
+echo "fewer queues than requested: both kinds get some"
 echo 4 >/sys/module/rnbd_target/parameters/max_queues
 dev=$(attach disk0 --queues 4 --poll-queues 4) || exit 1
 same "$(counter "$dev" queues)" 4 queues

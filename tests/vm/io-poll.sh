@@ -28,7 +28,7 @@ polled() {
 	fio --name=poll --filename="$dev" --direct=1 --ioengine=io_uring --hipri=1 \
 	    --verify=crc32c-intel --verify_fatal=1 --verify_state_save=0 --size=4m --minimal "$@" >"$OUT/fio" 2>&1 ||
 		die "fio: $(tail -3 "$OUT/fio")"
-	[ "$(counter "$dev" polled)" -gt "$before" ] || die "nothing was found by polling"
+	[ "$(counter "$dev" polled)" -gt "$before" ] || die "no completion was found by polling"
 	echo "  $*: polled $(counter "$dev" polled)"
 }
 
@@ -70,7 +70,7 @@ for i in 2 3; do
 	if grep -q 'verify\|error' "$OUT/load"; then die "fio: $(grep -m3 'verify\|error' "$OUT/load")"; fi
 done
 
-echo "the link is cut, and nobody polls"
+echo "the link is cut, and no thread polls"
 before=$(counter "$dev" reconnects)
 lab cut 2
 wait_for 30 grep -q reconnecting "/sys/block/$(basename "$dev")/rnbd/state"
@@ -78,7 +78,7 @@ lab join 2
 wait_for 40 counter_over "$dev" reconnects "$before"
 polled --rw=randwrite --bs=4k --iodepth=8
 
-echo "whoever polls is killed"
+echo "the polling process is killed"
 fio --name=load --filename="$dev" --direct=1 --ioengine=io_uring --hipri=1 --rw=randrw --bs=4k --iodepth=32 \
     --size=8m --time_based --runtime=300 --minimal >"$OUT/load" 2>&1 &
 pid=$!

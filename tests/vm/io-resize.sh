@@ -51,10 +51,10 @@ resize() {
 unwilling() {
 	local want=$1 text
 	shift
-	text=$("$@" 2>&1) && die "this must be refused: $*"
+	text=$("$@" 2>&1) && die "not refused: $*"
 	echo "  $text"
 	same "$(echo "$text" | wc -l)" 1 "lines of: $text"
-	[[ $text = *"$want"* ]] || die "unclear: $text, wanted: $want"
+	[[ $text = *"$want"* ]] || die "unexpected message: $text, wanted: $want"
 }
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
@@ -83,9 +83,9 @@ two=$(attach block --host-id "$(host_id 2)") || exit 1
 third=$(attach file) || exit 1
 for dev in "$one" "$two" "$third"; do size "$dev" 32 || die "size of $dev"; done
 
-echo "what it is stands in its parent device"
+echo "the parent device identifies the disk"
 same "$(lsblk -dno VENDOR,MODEL,SERIAL "$third" | xargs)" \
-	"rnbd file $(cat "$CFG/exports/file/uuid")" "what lsblk says"
+	"rnbd file $(cat "$CFG/exports/file/uuid")" "vendor, model and serial of lsblk"
 same "$(cat "/sys/class/rnbd/${third##*/}/state")" live "state of the parent device"
 
 echo "a block device grows below a mounted file system"
@@ -93,7 +93,7 @@ mkfs.ext4 -q "$one" || die "mkfs failed"
 mount "$one" /mnt/a || die "mount failed"
 verify /mnt/a/before --rw=randwrite --bs=4k --iodepth=8 --size=2m
 table 64
-size "$one" 32 || die "it grew before anybody said so"
+size "$one" 32 || die "the disk grew before rnbd export resize"
 resize block
 seen "$one" 64
 seen "$two" 64
@@ -107,17 +107,17 @@ e2fsck -fn "$one" >/dev/null || die "the file system is damaged"
 resize block
 same "$(resized "$one")" 1 "events after a resize to the same size"
 
-echo "whoever attaches sees the size of now, and then the others do"
+echo "a new disk has the current size, and then the others get it"
 table 96
 dev=$(attach block --read-only --host-id "$(host_id 3)") || exit 1
-size "$dev" 96 || die "the newcomer does not see it"
+size "$dev" 96 || die "the new disk has another size"
 seen "$one" 96
 seen "$two" 96
-same "$(resized "$dev")" 0 "events of a disk that came with this size"
+same "$(resized "$dev")" 0 "events of a disk that was attached with this size"
 verify "$two" --rw=randwrite --bs=4k --iodepth=16 --offset=64m --size=4m
 detach "$dev"
 
-echo "it shrinks with requests in flight"
+echo "a block device shrinks with requests in flight"
 strike rnbd-target delay_submit 1 100000
 sent=$(counter "$one" rdma_write_bytes)
 printf 'inside %4089s' '' |
@@ -132,22 +132,22 @@ before=$(dd if="$disk" bs=4k skip=10000 count=1 iflag=direct status=none | md5su
 table 32
 resize block
 strike rnbd-target delay_submit 0
-wait $inside || die "the write within failed: $(cat "$OUT/inside")"
+wait $inside || die "the write before the end failed: $(cat "$OUT/inside")"
 wait $beyond && die "a write beyond the end was acknowledged"
 # The error must come from the target; a refusal by the client's disk would have another errno.
-grep -q 'Remote I/O error' "$OUT/beyond" || die "another error: $(cat "$OUT/beyond")"
+grep -q 'Remote I/O error' "$OUT/beyond" || die "unexpected error: $(cat "$OUT/beyond")"
 same "$(dd if="$disk" bs=4k skip=10000 count=1 iflag=direct status=none | md5sum)" "$before" \
-	"what lies beyond the end"
+	"the block beyond the end"
 same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | head -c 6)" inside \
-	"the block within"
+	"the block before the end"
 seen "$one" 32
 seen "$two" 32
 for dev in "$one" "$two"; do need "$dev" connections_lost -eq 0; done
 dd if="$one" of=/dev/null bs=4k skip=8192 count=1 iflag=direct 2>"$OUT/end"
-grep -q '^0 bytes' "$OUT/end" || die "there is something behind the last block: $(cat "$OUT/end")"
+grep -q '^0 bytes' "$OUT/end" || die "a read beyond the last block returned data: $(cat "$OUT/end")"
 dd if="$one" of=/dev/null bs=4k skip=8191 count=1 iflag=direct status=none || die "the last block cannot be read"
 
-echo "a file grows, often"
+echo "a file grows many times"
 for mib in 40 41 42 43 44 48; do
 	truncate -s ${mib}M /mnt/b/file
 	resize file
@@ -161,13 +161,13 @@ truncate -s $((50 * MIB + 100)) /mnt/b/file
 resize file
 seen "$third" 50
 
-echo "it grows while the client is cut off"
+echo "the file grows while the client has no connection"
 port=$(echo "$CFG"/ports/*)
 echo 0 >"$port/enable"
 wait_for 20 state_is "$third" reconnecting
 truncate -s 64M /mnt/b/file
 resize file
-size "$third" 50 || die "a disk without a connection changed"
+size "$third" 50 || die "the size of a disk without a connection changed"
 same "$(cat "/sys/block/${third##*/}/device/state")" reconnecting "state of the parent device"
 events=$(resized "$third")
 echo 1 >"$port/enable"
@@ -177,7 +177,7 @@ wait_for 10 resized_is "$third" $((events + 1))
 wait_for 10 story_is "$third" "reconnecting live"
 verify "$third" --rw=randwrite --bs=4k --iodepth=16 --offset=50m --size=4m
 
-echo "what is refused"
+echo "resizes that are refused"
 truncate -s 100 /mnt/b/file
 unwilling "cannot set 1" rnbd export resize file
 wait_for 5 dmesg_has 'export file: its storage is smaller than one block'

@@ -102,6 +102,6 @@ detach "$dev"
 
 lost=$(nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | cut -d' ' -f2)
 echo "READ responses lost: $lost"
-[ "$lost" -gt 50 ] || die "too few READ responses were lost to prove anything"
+[ "$lost" -gt 50 ] || die "too few READ responses were lost: this test proves nothing"
 lab barrier end --timeout 400
 unload

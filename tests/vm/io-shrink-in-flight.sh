@@ -32,7 +32,7 @@ if [ "$NODE" = 1 ]; then
 	dmsetup suspend back || die "suspend failed"
 	dmsetup resume back || die "resume failed"
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | tr -d '\0')" "" \
-		"what a write left that was refused"
+		"the block of a refused write"
 	rnbd export enable disk0 || die "enable failed"
 	# The session has stayed, so no request may have been dropped.
 	same "$(cat "$CFG/exports/disk0/stale_requests")" 0 "requests that were dropped without a reply"
@@ -40,9 +40,9 @@ if [ "$NODE" = 1 ]; then
 
 	barrier written
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | head -c 6)" inside \
-		"the block within"
+		"the block before the end"
 	same "$(dd if="$disk" bs=1M skip=16 iflag=direct status=none | tr -d '\0' | wc -c)" 0 \
-		"bytes behind the end"
+		"bytes beyond the end that are not zero"
 	configfs_clear
 	dmsetup remove back || die "dmsetup remove failed"
 	unload
@@ -69,8 +69,8 @@ barrier enabled
 wait_for 30 grep -q live "$sys/rnbd/state"
 wait $beyond && die "a write beyond the end was acknowledged"
 cat "$OUT/beyond"
-grep -q 'Remote I/O error' "$OUT/beyond" || die "another error"
-wait $inside || die "the write within failed: $(cat "$OUT/inside")"
+grep -q 'Remote I/O error' "$OUT/beyond" || die "unexpected error"
+wait $inside || die "the write before the end failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
 need "$dev" connections_lost -eq 0
@@ -78,7 +78,7 @@ need "$dev" connections_lost -eq 0
 need "$dev" resent_requests -eq 2
 dd if="$dev" of="$OUT/end" bs=4k skip=4095 count=1 iflag=direct status=none || die "the last block cannot be read"
 dd if="$dev" of=/dev/null bs=4k skip=4096 count=1 iflag=direct 2>"$OUT/end"
-grep -q '0 bytes' "$OUT/end" || die "there is something behind the last block: $(cat "$OUT/end")"
+grep -q '0 bytes' "$OUT/end" || die "a read beyond the last block returned data: $(cat "$OUT/end")"
 barrier written
 detach "$dev"
 barrier end

@@ -37,7 +37,7 @@ put() {
 in_flight() { [ "$(awk '{ print $9 }' "/sys/block/${dev##*/}/stat")" -ge 1 ]; }
 got() { dd if="$dev" bs=4k count=1 iflag=direct status=none | head -c 4; }
 
-note "the storage is silent for $SILENT s under load, with an io_timeout of $TIMEOUT s"
+note "the storage hangs for $SILENT s under load, with an io_timeout of $TIMEOUT s"
 fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw --bs=4k-64k --iodepth=32 \
 	--offset=1m --size=32m --time_based --runtime=3600 --verify=crc32c-intel --verify_fatal=1 \
 	--verify_backlog=64 --verify_state_save=0 --minimal >"$OUT/load" 2>&1 &
@@ -56,9 +56,9 @@ wait $load
 if grep -q 'verify\|error' "$OUT/load"; then die "fio: $(grep -m3 'verify\|error' "$OUT/load")"; fi
 need "$dev" connections_lost -eq 0
 dmesg_has "${dev##*/}: a request has waited .* for the target's storage" || die "not in the log"
-same "$(rnbd stat "$dev" --json | jq -r .slow_requests)" "$(counter "$dev" slow_requests)" "what rnbd stat says"
+same "$(rnbd stat "$dev" --json | jq -r .slow_requests)" "$(counter "$dev" slow_requests)" "slow_requests of rnbd stat"
 
-note "the target loses a request: a query finds that, and it is sent again"
+note "the target loses a request: a query detects the loss, and the request is resent"
 slow=$(counter "$dev" slow_requests)
 strike rnbd-target drop_reply 1
 start=$SECONDS
@@ -71,7 +71,7 @@ same "$(counter "$dev" reason)" "the target has lost a request" reason
 same "$(got)" 0001 "the block"
 note "after $((SECONDS - start)) s"
 
-note "beyond io_limit the disk attaches again, whatever the target answers; the session stays"
+note "after io_limit the disk reattaches, whatever the target replies; the session continues"
 echo $((2 * TIMEOUT)) >$P/io_limit || die "parameter"
 fall_silent
 put 2 &
@@ -81,14 +81,14 @@ same "$(counter "$dev" reason)" "a request was not answered within io_limit" rea
 need "$dev" connections_lost -eq 1
 # The target refuses to attach the export again while its storage has the write.
 wait_for 20 counter_over "$dev" attempt 2
-kill -0 $pid || die "the write was given back"
+kill -0 $pid || die "the write ended"
 speak
 wait $pid || die "I/O error"
 wait_for 20 grep -q live "/sys/block/${dev##*/}/rnbd/state"
 same "$(got)" 0002 "the block"
 echo 3600 >$P/io_limit || die "parameter"
 
-note "after loss_timeout a write is held while the target says that it drains"
+note "after loss_timeout a write is held while the target reports that it drains"
 limit=$((3 * ${LAB_SLOW:-1}))
 detach "$dev"
 dev=$(attach disk1 --queues 1 --keepalive $((500 * ${LAB_SLOW:-1})) --policy fail --loss-timeout $limit) || exit 1
@@ -99,7 +99,7 @@ wait_for 10 in_flight
 strike rnbd kill_queue 1
 wait_for 30 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held_writes"
 wait_for $((4 * limit)) dmesg_has "${dev##*/}: not attached for $limit seconds, I/O fails, 1 writes wait"
-kill -0 $pid || die "the write was given back"
+kill -0 $pid || die "the write ended"
 need "$dev" held_writes -eq 1
 fails "Link has been severed" reads "$dev" 1
 speak
@@ -108,7 +108,7 @@ wait_for 20 grep -q live "/sys/block/${dev##*/}/rnbd/state"
 same "$(got)" 0005 "the block"
 detach "$dev"
 
-note "an attach does not wait for storage that is silent, nor does the removal of the module"
+note "neither an attach nor the removal of the module waits for hung storage"
 fall_silent
 start=$SECONDS
 fails "" rnbd attach "$ADDR" disk1 --queues 1
@@ -127,7 +127,7 @@ rnbd detach "$dev" --force || die "forced detach failed"
 wait $pid && die "no error"
 speak
 
-note "the depth fits the storage"
+note "the queue depth depends on the storage"
 small=$(null_disk 16 hw_queue_depth=16) || exit 1
 echo none >"/sys/block/${small##*/}/queue/scheduler"
 turning=$(null_disk 16) || exit 1

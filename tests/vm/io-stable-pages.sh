@@ -48,12 +48,12 @@ rewritten() {
 	strays=$(($(hits rnbd stray_writes) - strays))
 	checked
 	note "$export: $strays frames rewrote the pool, $skipped writes were not copied, mismatch_cnt $mismatch"
-	[ $strays -gt 15 ] || die "the pool was hardly rewritten"
+	[ $strays -gt 15 ] || die "the pool was rewritten too rarely"
 	if [ "$times" = 0 ]; then
 		same "$mismatch" 0 mismatch_cnt
 	else
-		[ $skipped -gt 15 ] || die "all was copied"
-		[ "$mismatch" -gt 0 ] || die "the test finds nothing"
+		[ $skipped -gt 15 ] || die "every write was copied"
+		[ "$mismatch" -gt 0 ] || die "no damage without copies: this test proves nothing"
 	fi
 }
 
@@ -68,7 +68,7 @@ run mdadm --create $MD --run --level=5 --raid-devices=3 --chunk=64 --assume-clea
 same "$(<$SYS/queue/stable_writes)" 0 stable_writes
 mkdir -p /mnt/md
 
-note "the copy is by itself, once the device needs it, also while it is exported"
+note "writes are copied as soon as the device needs it, also while it is exported"
 export_disk stable $MD 1 2
 echo 1 >$SYS/md/skip_copy || die "no skip_copy"
 same "$(<$SYS/queue/stable_writes)" 1 stable_writes
@@ -77,12 +77,12 @@ same "$mismatch" 0 "mismatch_cnt at first"
 rewritten stable 0
 # The modelled adapter has no user-space verbs for rnbd-peer.
 if [ -z "${LAB_ADAPTER-}" ]; then
-	note "so many writes from the same memory that there is no room for all copies"
+	note "so many writes from the same memory that the copies exceed their limit"
 	rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
 	monitor=$!
 	wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
 	rnbd-peer client --only copies-bounded --monitor "$OUT/monitor" --verbose ||
-		die "the target is wrong, or the peer"
+		die "a case of rnbd-peer failed"
 	kill $monitor
 	checked
 	same "$mismatch" 0 mismatch_cnt

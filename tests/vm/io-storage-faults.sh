@@ -72,7 +72,7 @@ lab barrier cut-off
 # The target must answer BUSY until the old write has ended.
 wait_for 20 grep -q 'drains older requests' "$(sys)/last_error"
 wait_for 30 grep -q live "$(sys)/state"
-[ -e "$SHARED/resumed" ] || die "let in while the old write was in the storage"
+[ -e "$SHARED/resumed" ] || die "the login was granted while the storage had the old write"
 wait $pid || die "I/O error"
 need "$dev" attempt -gt 5
 lab barrier live
@@ -84,7 +84,7 @@ lab barrier failing
 errno() { dd if="$dev" of=/dev/null bs=4k skip="$1" count=1 iflag=direct 2>&1 | head -1; }
 out=$(errno 10000)
 [[ $out == *"Remote I/O error"* ]] || die "bad block: $out"
-dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "good blocks fail too"
+dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "read of good blocks failed"
 echo "  error for the bad range only; state $(cat "$(sys)/state")"
 
 echo "storage that shrank"
@@ -92,7 +92,7 @@ lab barrier shrink
 lab barrier shrunk
 out=$(errno 5000)
 [[ $out == *"Remote I/O error"* ]] || die "beyond the end: $out"
-dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "blocks before the end fail too"
+dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "read of blocks before the end failed"
 grep -q live "$(sys)/state" || die "the session did not survive"
 same "$(cat "$(sys)/connections_lost")" 1 "connections lost"
 detach "$dev"
@@ -102,8 +102,8 @@ dev=$(attach sparse) || exit 1
 out=$(dd if=/dev/urandom of="$dev" bs=1M count=100 oflag=direct 2>&1) && die "100 MiB fit into 64"
 [[ $out == *"No space left on device"* ]] || die "no space: $out"
 grep -q live "$(sys)/state" || die "the session did not survive"
-dd if="$dev" of=/dev/null bs=1M count=10 iflag=direct status=none || die "reading fails too"
-echo "  ENOSPC, and the session lives"
+dd if="$dev" of=/dev/null bs=1M count=10 iflag=direct status=none || die "read failed"
+echo "  ENOSPC, and the session is live"
 detach "$dev"
 lab barrier end
 unload

@@ -17,7 +17,7 @@ saved=()
 param() {
 	local file=/sys/module/$1/parameters/$2
 	saved+=("$file" "$(cat "$file")")
-	echo "$3" >"$file" || die "$file does not take $3"
+	echo "$3" >"$file" || die "$file rejects $3"
 }
 
 restore() {
@@ -55,7 +55,7 @@ over() {
 	detach "$dev"
 }
 
-echo "as it comes"
+echo "default options"
 with
 need "$dev" inline_writes -gt 100
 need "$dev" inline_reads -gt 100
@@ -104,14 +104,14 @@ echo "one frame, one or two replies and one RDMA operation for the 8 requests of
 dispatches randwrite rdma_writes
 dispatches randread rdma_reads
 
-echo "no frame is shared by requests that arrive one by one, no reply waits for another"
+echo "requests that arrive one by one do not share frames, and no reply waits for another"
 param rnbd gather 65535
 param rnbd_target reply_gather 65535
 param rnbd_target reply_batch N
 with
 over
 
-echo "everything waits for the frame before"
+echo "every frame waits for the previous one"
 param rnbd gather 1
 param rnbd_target reply_gather 1
 param rnbd frame_kb 100000
@@ -168,7 +168,7 @@ for option in transfer queues depth name; do
 	echo 1 2>/dev/null >"$files/$option" && die "$option can be changed"
 	[ "$(cat "$files/$option")" = "$before" ] || die "$option was changed"
 done
-echo maybe 2>/dev/null >"$files/early_release" && die "early_release takes a word"
+echo maybe 2>/dev/null >"$files/early_release" && die "early_release accepts a word"
 over
 
 echo "chunks of 32 KiB, and none"

@@ -43,12 +43,12 @@ half "$NODE" randwrite --do_verify=0
 lab barrier written --timeout 200
 half $((5 - NODE)) randread
 half "$NODE" randread
-echo "the half of node $((5 - NODE)) reads right"
+echo "the half of node $((5 - NODE)) has correct data"
 # Control: the check must not find this node's pattern in the other half.
 if half2=$(fio --name=half --filename="$dev" --direct=1 --bs=4k --rw=read \
 	   --offset=$(((3 - NODE) * HALF))m --size=64k --verify=pattern \
 	   --verify_pattern="%o\"node$NODE\"" --verify_fatal=1 --minimal 2>&1); then
-	die "the check does not tell the halves apart: $half2"
+	die "the check does not distinguish the halves: $half2"
 fi
 lab barrier halves --timeout 200
 lab barrier readonly
@@ -60,7 +60,7 @@ if [ "$NODE" = 3 ]; then
 	same "$(rnbd discover "$ADDR" --json | jq -r '.[0].readonly')" true "readonly of discover"
 	dev=$(attach disk0) || exit 1
 	same "$(blockdev --getro "$dev")" 1 "the disk is read-only"
-	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null && die "it writes"
+	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null && die "a read-only disk was written"
 	half 3 randread
 else
 	half 2 randwrite --do_verify=0

@@ -17,7 +17,7 @@ run awk '
 	END {
 		for (name in want)
 			if (want[name] ~ /^#/ ? name in have && have[name] !~ /^#/ : have[name] != want[name]) {
-				print "not so: " want[name]
+				print "differs: " want[name]
 				bad = 1
 			}
 		print n " lines of the configuration are as asked for"
@@ -31,7 +31,7 @@ done >"$OUT/wanted"
 same "$(grep -cxFf "$OUT/wanted" "$config")" "$(wc -l <"$OUT/wanted")" "one of the checkers is missing"
 
 # The checkers must be active, not only compiled in.
-same "$(awk '/debug_locks:/ { print $2 }' /proc/lockdep_stats)" 1 "lockdep has switched itself off"
+same "$(awk '/debug_locks:/ { print $2 }' /proc/lockdep_stats)" 1 "debug_locks of lockdep"
 [ -w /sys/kernel/debug/kmemleak ] || die "no kmemleak"
 for dir in failslab fail_page_alloc fail_make_request; do
 	[ -e "/sys/kernel/debug/$dir/probability" ] || die "no $dir"
@@ -41,7 +41,7 @@ done
 run modprobe -a kunit siw null_blk brd nbd dm_dust dm_flakey dm_delay dm_log_writes dm_snapshot \
 	raid456 raid1 gfs2 ocfs2 dlm xfs sch_netem nft_numgen nft_ct
 
-note "one allocation is made to fail, that of a process which asks for it"
+note "one allocation of a process with make-it-fail fails"
 echo Y >/sys/kernel/debug/failslab/task-filter
 echo 100 >/sys/kernel/debug/failslab/probability
 echo 1 >/sys/kernel/debug/failslab/times
@@ -64,4 +64,4 @@ else
 	run rping -c -a 10.9.0.1 -C 5
 fi
 barrier rdma
-same "$(awk '/debug_locks:/ { print $2 }' /proc/lockdep_stats)" 1 "lockdep has switched itself off"
+same "$(awk '/debug_locks:/ { print $2 }' /proc/lockdep_stats)" 1 "debug_locks of lockdep"

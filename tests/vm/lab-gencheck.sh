@@ -23,8 +23,8 @@ wrong() {
 	gencheck verify --journal "$fast" "$dev" >"$OUT/verify"
 	same $? 3 "exit code of verify with a fault planted"
 	[ "$(grep -c '^wrong ' "$OUT/verify")" = 1 ] || die "not one wrong block: $(cat "$OUT/verify")"
-	grep -q "^wrong block=$2 kind=$1 " "$OUT/verify" || die "another fault: $(cat "$OUT/verify")"
-	grep -qE " wrong=1 .* wrong_$1=1$" "$OUT/verify" || die "other totals: $(cat "$OUT/verify")"
+	grep -q "^wrong block=$2 kind=$1 " "$OUT/verify" || die "unexpected fault: $(cat "$OUT/verify")"
+	grep -qE " wrong=1 .* wrong_$1=1$" "$OUT/verify" || die "unexpected totals: $(cat "$OUT/verify")"
 	note "$(grep '^wrong' "$OUT/verify")"
 }
 
@@ -45,7 +45,7 @@ run gencheck verify --journal "$OUT/mapped" "$dev"
 written_over() { [ "$(gencheck show --journal "$1" | sed 's/.* writes=\([0-9]*\).*/\1/')" -gt "$2" ]; }
 
 for place in "$fast" "$journal"; do
-	note "killed in the middle, journal $place"
+	note "killed while it runs, journal $place"
 	for _ in 1 2; do
 		# Remove the old journal, so that the wait below counts writes of this run only.
 		rm -f "$place"
@@ -75,7 +75,7 @@ for where in "$dev" "$backend"; do
 	done
 done
 
-note "how fast"
+note "throughput"
 gencheck run --journal "$fast" --new --fill any --io 16 --threads 8 --time 3 "$backend"
 gencheck run --journal "$fast" --new --fill any --threads 8 --time 3 "$backend"
 

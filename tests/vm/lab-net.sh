@@ -9,7 +9,7 @@ silent() { ! answers; }
 
 if [ "$LAB_BOOT" = 2 ]; then
 	same "$NODE" 2
-	note "second life"
+	note "second boot"
 	barrier second-life
 	exit 0
 fi
@@ -66,7 +66,7 @@ if [ "$NODE" = 1 ]; then
 	run lab start 2
 	barrier second-life
 	wait_for 10 answers
-	run lab log "node 1 has seen it all"
+	run lab log "node 1 has passed all steps"
 else
 	sleep infinity
 fi

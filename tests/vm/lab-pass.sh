@@ -9,7 +9,7 @@ same "$(blockdev --getsize64 /dev/lab/disk0)" $((64 << 20))
 rdma link show rxe0/1 | grep -q 'state ACTIVE' || die "rxe0 is not active"
 same "$(cat /sys/class/net/eth0/mtu)" 9000
 ibv_devinfo -d rxe0 | grep -q 'active_mtu:.*4096' || die "RoCE MTU is not 4096"
-note "an argument more: ${1-none}"
+note "argument of the script: ${1-none}"
 date >"$OUT/left-behind"
 
 # stamp NAME: touch a file on the share; sets host to the time stamp, which the host makes, and own

@@ -82,7 +82,7 @@ rate() {
 # below IOPS: succeed if host 1 has at most IOPS requests per second; for wait_for
 below() { [ "$(rate "${devs[1]}")" -le "$1" ]; }
 
-note "alone, and beside a host that nothing holds back"
+note "host 2 alone, and beside an unlimited host"
 measure
 alone=$p99
 steadily one "${devs[1]}" --rw=randread --bs=4k --iodepth=64 --size=32m
@@ -93,14 +93,14 @@ note "p99 of host 2: $alone us alone, $p99 us beside $free requests per second o
 [ "$free" -gt $((COST_IOPS * 8)) ] || die "host 1 has only $free requests per second"
 
 if has_cost; then
-	note "io.cost holds host 1 back"
+	note "io.cost limits host 1"
 	run rnbd host cgroup "$(host_id 1)" rnbd.slice/rnbd-held.slice
 	# A cost model with a fixed rate: each request costs the same, and bytes hardly count.
 	cgroup $CG/io.cost.model "$MAJMIN ctrl=user model=linear rbps=1073741824 rseqiops=$COST_IOPS rrandiops=$COST_IOPS wbps=1073741824 wseqiops=$COST_IOPS wrandiops=$COST_IOPS"
 	cgroup $CG/io.cost.qos "$MAJMIN enable=1 ctrl=user rpct=0 rlat=1000000 wpct=0 wlat=1000000 min=100.00 max=100.00"
 	wait_for 30 below $((COST_IOPS * 4))
 	stays "io.cost"
-	below $((COST_IOPS * 4)) || die "io.cost no longer holds host 1 back: this test proves nothing"
+	below $((COST_IOPS * 4)) || die "io.cost no longer limits host 1: this test proves nothing"
 	cgroup $CG/io.cost.qos "$MAJMIN enable=0"
 	run rnbd host cgroup "$(host_id 1)" none
 	recovered() { ! below $((free / 4)); }
@@ -110,7 +110,7 @@ else
 fi
 
 if has_latency; then
-	note "io.latency holds host 1 back, for the sake of host 3"
+	note "io.latency limits host 1 in favour of host 3"
 	run rnbd host cgroup "$(host_id 1)" rnbd.slice/rnbd-held.slice
 	run rnbd host cgroup "$(host_id 3)" rnbd.slice/rnbd-guarded.slice
 	# No request is as fast as this target, so io.latency throttles the other cgroup.
@@ -119,7 +119,7 @@ if has_latency; then
 	wait_for 60 below $((free / 2))
 	note "host 1 has $(rate "${devs[1]}") requests per second, $free before"
 	stays "io.latency"
-	below $((free / 2)) || die "io.latency no longer holds host 1 back: this test proves nothing"
+	below $((free / 2)) || die "io.latency no longer limits host 1: this test proves nothing"
 	steadily_end three
 	cgroup $SLICE/rnbd-guarded.slice/io.latency "$MAJMIN target=0"
 	run rnbd host cgroup "$(host_id 1)" none

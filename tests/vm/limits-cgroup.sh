@@ -114,7 +114,7 @@ percent=$((counted * 100 / moved))
 note "the other host is not limited"
 free "$(rate "$two")" "host 2"
 
-note "more requests than the window of the storage: they take no place of the other host"
+note "requests beyond the window of the storage do not reduce the share of the other host"
 end_loads
 load "$two" 1 randread
 sleep 2
@@ -128,7 +128,7 @@ sleep 2
 # If requests of host 1 took the place of host 2 in the window, host 2 would have half of LIMIT.
 # The required rate is relative to that of host 2 alone, which depends on the machine.
 free "$(rate "$two")" "host 2, one request at a time, beside 512" $((alone * 2 / 3))
-near "$(rate "$one")" $LIMIT "reads of host 1, 512 at a time"
+near "$(rate "$one")" $LIMIT "reads of host 1, 512 in flight"
 end_loads
 
 note "writes"
@@ -145,9 +145,9 @@ wait_for 5 grep -q "host $ME cgroup /rnbd.slice/rnbd-a.slice: limits of /rnbd.sl
 sleep 2
 near "$(rate "$one")" $ABOVE "writes of host 1 under the ancestor"
 rnbd host cgroup "$ME" 2>"$OUT/note" >/dev/null
-grep -q 'limits of /rnbd.slice apply' "$OUT/note" || die "the tool does not say so"
+grep -q 'limits of /rnbd.slice apply' "$OUT/note" || die "the tool does not report the cgroup whose limits apply"
 
-note "it is made again, and then loses the controller"
+note "the cgroup is created again, and then loses the controller"
 run mkdir $LEAF
 cgroup $LEAF/io.max "$MAJMIN rbps=$LIMIT wbps=$LIMIT"
 wait_for 5 effective_is /rnbd.slice/rnbd-a.slice

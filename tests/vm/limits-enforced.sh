@@ -36,8 +36,8 @@ denied() {
 	local text
 	if text=$(rnbd attach "$ADDR" disk0 --new-session --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
 	echo "  $text"
-	same "$(wc -l <<<"$text")" 1 "lines of the refusal"
-	grep -q "$1" <<<"$text" || die "unclear: $text"
+	same "$(wc -l <<<"$text")" 1 "lines of the error message"
+	grep -q "$1" <<<"$text" || die "unexpected message: $text"
 }
 
 # granted NAME VALUE OPTION...: attach $granted_of; the counter NAME must be VALUE; detach
@@ -55,7 +55,7 @@ export_disk disk0 "$(null_disk 64)"
 export_disk fixed "$(null_disk 64)" 1 2 -- --read-only
 small=(--queues 1 --pool 1M)
 
-note "a client that is put off comes again by itself"
+note "a client that gets BUSY retries"
 param login_burst 1
 param login_rate 1
 granted queues 1 "${small[@]}"
@@ -83,7 +83,7 @@ first=$(serial) || exit 1
 second=$(serial) || exit 1
 for i in 1 2 3; do denied 'not allowed' "${small[@]}" --host-id "$(host_id 9)"; done
 third=$(serial) || exit 1
-same $((third - second)) $((second - first)) "serials that were used, with three refused requests"
+same $((third - second)) $((second - first)) "difference of session serials across three refused requests"
 
 note "requests to attach"
 param attach_burst 1
@@ -99,7 +99,7 @@ note "sessions"
 first=$(attach fixed "${small[@]}") || exit 1
 host max_sessions 1
 hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
-rnbd discover "$ADDR" >/dev/null || die "a host that has all its sessions may not ask"
+rnbd discover "$ADDR" >/dev/null || die "discovery fails for a host at its limit of sessions"
 host max_sessions 0
 param max_host_sessions 1
 hit refused/limit denied 'limit on sessions' "${small[@]}"
@@ -134,7 +134,7 @@ param queue_limit_mb 0
 detach "$held"
 granted queues 1 "${large[@]}"
 
-note "pools: of a session, of a host, of all"
+note "pools: limits of a session, of a host, and in total"
 fixed=(--queues 1 --pool 4M --pool-floor fixed)
 param session_pool_limit_mb 1
 hit limits/session_pool granted pool_units 256 "${fixed[@]}"
@@ -169,7 +169,7 @@ host max_pool_bytes 0
 granted pool_floor_units 256 --queues 1
 detach "$first"
 
-note "what is being closed is waited for: nobody is refused, or given less, for that"
+note "logins wait for memory that is being freed: none is refused or granted less"
 # after_close: attach another export while a session of the first one is slow to close; the target
 # must wait for it instead of refusing the attach
 after_close() {
@@ -207,9 +207,9 @@ host max_sessions 0
 host max_pool_bytes 1048576
 after_close
 host max_pool_bytes 0
-same "$(count refused/limit)" "$refused" "logins that were refused for good"
+same "$(count refused/limit)" "$refused" "logins that were refused permanently"
 
-note "what is not closed within 10 s counts"
+note "sessions that are not closed within 10 s count"
 wait_for 60 gone
 host max_sessions 1
 strike rnbd-target delay_close 1 1000000
@@ -220,7 +220,7 @@ hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
 strike rnbd-target delay_close 0
 host max_sessions 0
 
-note "a disk that finds another one in its place asks for its own ever more rarely"
+note "a disk whose export was replaced reconnects with growing intervals"
 swapped=$(null_disk 64) || exit 1
 export_disk swapped "$swapped"
 dev=$(attach swapped "${small[@]}") || exit 1
@@ -242,7 +242,7 @@ if [ -n "${LAB_ADAPTER-}" ]; then
 	exit 0
 fi
 
-note "a connection that does not log in, one that sends frames instead, and one that sends more than it may"
+note "connections that do not log in, send frames before the login, or exceed the rate limit"
 param login_timeout_ms 300
 hit limits/login_time "${flood[@]}" 1 --seconds 2
 param login_timeout_ms 10000
@@ -255,7 +255,7 @@ hit violations/credits "${flood[@]}" 1 --slots 4 --frames 60 --seconds 30
 param login_frames 20
 wait_for 60 gone
 
-note "a rogue that logs in, breaks a rule, and comes again at once"
+note "a rogue that logs in, violates the protocol, and reconnects at once"
 param login_burst 2
 param login_rate 6
 secs=$((8 * ${LAB_SLOW:-1}))
@@ -267,9 +267,9 @@ rogue() {
 }
 busy=$(count refused/busy)
 hit limits/logins rogue
-over refused/busy "$busy" || die "nothing was put off"
+over refused/busy "$busy" || die "no login was refused as busy"
 most=$((2 + secs / 10 + 1))
-need_counter "$logins" -le $most "logins at most"
+need_counter "$logins" -le $most "logins with a limit"
 param login_rate 0
 rogue
 need_counter "$logins" -gt $most "logins without a limit"
@@ -277,7 +277,7 @@ param login_burst 1024
 param login_rate 240
 wait_for 60 gone
 
-note "a rogue whose sessions detach for ever what they do not have"
+note "a rogue whose sessions repeatedly detach what is not attached"
 many() { [ "$(rnbd session list --target --json | jq length)" -ge 16 ]; }
 rnbd-peer client --rogue detaches --seconds $((30 * ${LAB_SLOW:-1})) >"$OUT/detaches" &
 pid=$!
@@ -286,15 +286,15 @@ for i in 1 2 3; do
 	began=${EPOCHREALTIME/[.,]/}
 	granted queues 1 "${small[@]}"
 	took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-	need_counter $took -le $((10000 * ${LAB_SLOW:-1})) "ms to attach and detach beside it"
+	need_counter $took -le $((10000 * ${LAB_SLOW:-1})) "ms to attach and detach beside the rogue"
 done
-many || die "the rogue was gone before"
+many || die "the rogue has ended too early"
 wait $pid || die "rogue: $(cat "$OUT/detaches")"
 rogue=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/detaches")
-need_counter "${rogue:-0}" -ge 10000 "requests to detach that were answered"
+need_counter "${rogue:-0}" -ge 10000 "requests to detach that got a reply"
 wait_for 60 gone
 
-note "a rogue whose sessions attach and detach for ever"
+note "a rogue whose sessions repeatedly attach and detach"
 for ((i = 0; i < 8; i++)); do export_disk "rogue$i" "$(null_disk 16)" 2; done
 dev=$(attach disk0 "${small[@]}") || exit 1
 while [ ! -e "$OUT/quiet" ]; do
@@ -316,15 +316,15 @@ attaches() {
 		ms=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 		[ $ms -le $took ] || took=$ms
 	done
-	need_counter $took -le $((10000 * ${LAB_SLOW:-1})) "ms to attach and detach beside it"
-	kill -0 $pid || die "the rogue was gone before"
+	need_counter $took -le $((10000 * ${LAB_SLOW:-1})) "ms to attach and detach beside the rogue"
+	kill -0 $pid || die "the rogue has ended too early"
 	wait $pid || die "rogue: $(cat "$OUT/attaches")"
 	cat "$OUT/attaches"
 	attached=$(sed -n 's/.* attaches \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	limited=$(sed -n 's/.* limited \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	detached=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/attaches")
 	# Eight disks may still be attached at the end.
-	need_counter "$detached" -ge $((attached - 8)) "requests to detach that were answered"
+	need_counter "$detached" -ge $((attached - 8)) "requests to detach that got a reply"
 }
 param attach_burst 16
 hit limits/attaches attaches 300
@@ -338,8 +338,8 @@ same "$limited" 0 "requests that were refused without a limit"
 param attach_rate 6000
 param attach_burst 8192
 : >"$OUT/quiet"
-wait $worker || die "the data of the client beside it"
-same "$(counter "$dev" connections_lost)" 0 "connections that it lost"
+wait $worker || die "the client beside the rogue has wrong data"
+same "$(counter "$dev" connections_lost)" 0 "connections that the client beside the rogue lost"
 detach "$dev"
 for ((i = 0; i < 8; i++)); do rnbd export remove "rogue$i" || die "export remove"; done
 wait_for 60 gone
@@ -372,7 +372,7 @@ ip addr add 10.9.0.101/24 dev eth0 || die "address"
 param half_open_host_max 32
 # A debug kernel is too slow to get so many connections in the time of the test.
 if [ -z "${LAB_SLOW-}" ]; then
-	note "connections of one host that are ended, but do not go"
+	note "connections of one host that were ended and do not close"
 	param login_timeout_ms 300
 	# More than the flood holds, so that only the connections that linger reach the limit
 	param half_open_host_max 128
@@ -400,7 +400,7 @@ param half_open_host_max $((32 / (LAB_SLOW ? 4 : 1)))
 # machine busy
 lawful() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
 
-note "a flood from many addresses, and from that of a lawful client"
+note "a flood from many addresses, including that of a well-behaved client"
 sources=$ADDR,10.9.0.101
 for i in $(seq 102 120); do
 	ip addr add "10.9.0.$i/24" dev eth0 || die "address"

@@ -58,9 +58,9 @@ lawful() {
 		lost=$(resent)
 		dev=$(rnbd attach "$ADDR" disk0 --queues 1 --pool 1M "$@") && break
 		if [ $tries = 1 ] || [ "$(resent)" = "$lost" ]; then
-			die "kept out: $(grep . $T/limits/*)"
+			die "the client cannot log in: $(grep . $T/limits/*)"
 		fi
-		note "messages sent again during the attempt: $(($(resent) - lost))"
+		note "messages resent during the attempt: $(($(resent) - lost))"
 	done
 	note "first login after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
 	works "$dev"
@@ -76,7 +76,7 @@ lawful() {
 
 note "a host without a secret"
 lawful
-note "a host with a secret: what its name did before counts no more"
+note "a host with a secret: earlier logins under its host id do not count"
 rnbd secret generate "$OUT/secret" || die "secret"
 rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
 lawful --secret-file "$OUT/secret"

@@ -44,7 +44,7 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=128 --size=4m --iodepth_batch_sub
 need "$dev" frames_sent -gt 0
 detach "$dev"
 
-echo "both, and one request in flight at a time"
+echo "small pool and ring, one request in flight at a time"
 dev=$(attach disk0 --queues 1 --queue-depth 1 --ring-slots 4 --slot-size 1024 --pool 4K --max-io 4K) || exit 1
 need "$dev" pool_units -eq 1
 verify "$dev" --rw=randwrite --bs=16k --iodepth=4 --size=1m

@@ -51,7 +51,7 @@ measure() {
 shares() {
 	local percent
 
-	[ "$a" -gt 0 ] || die "host 1 got nothing"
+	[ "$a" -gt 0 ] || die "host 1 completed no requests"
 	percent=$((b * 100 / a))
 	note "host 1: $a bytes, host 2: $b bytes, $percent % of that; wanted $1 %"
 	if [ "$percent" -lt $(($1 * (100 - TOLERANCE) / 100)) ] || [ "$percent" -gt $(($1 * (100 + TOLERANCE) / 100)) ]; then

@@ -62,13 +62,13 @@ note "the session has a claim"
 hang
 lose
 charged=$(pools_charged)
-need_counter "$charged" -gt $((LIMIT - LIMIT / 4)) "bytes that are charged, those in the storage included"
+need_counter "$charged" -gt $((LIMIT - LIMIT / 4)) "charged bytes, including those in the storage"
 need "$disk0" pool_units -ge $FLOOR
 works "$disk0"
 need "$hung" pool_floor_units -eq $FLOOR
 same "$(counter "$hung" state)" reconnecting "state of the hung disk"
 
-note "the storage goes on"
+note "the storage completes the requests"
 dmsetup resume back || die "resume"
 hung_live() { counter_is "$hung" state live; }
 wait_for 60 hung_live

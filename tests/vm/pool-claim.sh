@@ -62,9 +62,9 @@ attach_third() { rnbd attach "$ADDR" third "${common[@]}" --host-id "$(host_id "
 refused() {
 	local text
 
-	if text=$(attach_third 3 2>&1); then die "another session was granted what the claim has: $text"; fi
+	if text=$(attach_third 3 2>&1); then die "another session was granted memory or the place of the claim: $text"; fi
 	echo "  $text"
-	grep -q "$1" <<<"$text" || die "unclear: $text"
+	grep -q "$1" <<<"$text" || die "unexpected message: $text"
 }
 
 note "the session has a claim on its place and on its floor"
@@ -79,11 +79,11 @@ need "$first" pool_units -eq 256
 before=$(completed "$first")
 wait_for 30 completed_over "$first" $((before + 20))
 
-note "without claims, another host takes place and memory, and the first one is left out"
+note "without claims, another host takes place and memory, and the first one cannot reconnect"
 param rnbd_target claim_timeout 0
 lose
 param rnbd_target max_sessions 2
-third=$(attach_third 3) || die "no place or no memory although nobody has a claim"
+third=$(attach_third 3) || die "no place or no memory although no session has a claim"
 param rnbd_target max_sessions 4096
 come_back
 left_out() { counter "$first" last_error | grep -q "no memory left for the buffer pool"; }

@@ -51,10 +51,10 @@ if text=$(rnbd attach "$ADDR" "disk$NR" --new-session --queues 2 --pool 4M --wai
 	die "attached: $text"
 fi
 echo "  $text"
-grep -q "no memory left for the buffer pool" <<<"$text" || die "unclear: $text"
+grep -q "no memory left for the buffer pool" <<<"$text" || die "unexpected message: $text"
 within_limit
 
-note "all sessions make progress with what they have"
+note "all sessions make progress with their memory"
 for ((i = 0; i < NR; i++)); do
 	checker "disk$i" $((i + 1)) "${dev[i]}" --threads 6 --io 1-256
 done
@@ -73,7 +73,7 @@ scattered=0
 for ((i = 0; i < NR; i++)); do scattered=$((scattered + $(counter "${dev[i]}" fragmented))); done
 need_counter $scattered -gt 0 "requests in several extents"
 
-note "memory of a session that ends goes to the others, except for what is kept for floors"
+note "memory of a session that ends goes to the others, except for the reserve for floors"
 checker_end disk0 "${dev[0]}"
 checker_end disk1 "${dev[1]}"
 detach "${dev[0]}"
@@ -90,7 +90,7 @@ if ! wait_quietly 30 grown; then
 	die "no session has grown within 30 s"
 fi
 within_limit
-[ "$(pools_charged)" -le $((LIMIT - LIMIT / 16)) ] || die "the rest for floors was granted"
+[ "$(pools_charged)" -le $((LIMIT - LIMIT / 16)) ] || die "memory that is reserved for floors was granted"
 
 note "a session that needs its floor gets it"
 dev[0]=$(attach disk0 --new-session --queues 2 --pool 4M) || exit 1

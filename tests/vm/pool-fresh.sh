@@ -64,10 +64,10 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	# No login follows in this round, so the target reclaims memory for shares only.
 	steadily second "$second" "${load[@]}"
 	wait_for 60 counter_over "$first" pool_reclaims "$reclaims"
-	note "the third host gets what it wants, which is less than its share"
+	note "the third host gets what it requests, which is less than its share"
 	steadily third "$third" "${load[@]}"
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
-		die "it has $(counter "$third" pool_units) units, requested $(counter "$third" pool_requested_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+		die "the third host has $(counter "$third" pool_units) units, requests $(counter "$third" pool_requested_units), I/O uses $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
 	# A segment is protected for 1 s after its grant: look after that time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }

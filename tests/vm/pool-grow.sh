@@ -36,7 +36,7 @@ echo "function == 0x${work:-none}" >$RUNS/filter || die "no trace point"
 # Enable it once for the whole test: each switch patches kernel code.
 echo 1 >$RUNS/enable
 
-note "a session begins with its floor, which holds the largest request"
+note "a session begins with its floor, which fits the largest request"
 # A ring with 4 slots does not grow: the DMA mappings counted below are those of the pool only.
 dev=$(attach disk0 --queues 2 --ring-slots 4 --pool 8M --pool-floor 64K) || exit 1
 other=$(attach disk1) || exit 1
@@ -80,7 +80,7 @@ for ((i = 0; i < 9; i++)); do
 	# lease_runs takes 5 s. A pool that is used every 5 s is never idle for 30 s (rule R9).
 	runs=$(lease_runs)
 done
-need_counter "$runs" -ge 3 "looks at a pool that may shrink"
+need_counter "$runs" -ge 3 "checks of a pool that may shrink"
 same "$(counter "$dev" pool_releases)" "$releases" "segments that were returned between bursts"
 
 note "an idle pool shrinks to its floor"
@@ -93,7 +93,7 @@ need "$dev" pool_releases -gt "$releases"
 need_at_target "$dev" pool_size -eq $((FLOOR * 4096))
 same "$(counter "$dev" pool_reclaims)" 0 "segments that the target has reclaimed"
 # One run may still follow the last release. The other disk uses no more than the floor.
-need_counter "$(lease_runs)" -le 1 "looks at a pool that has its floor"
+need_counter "$(lease_runs)" -le 1 "checks of a pool that has its floor"
 
 note "the first burst afterwards makes it grow again"
 began=$(now_ms)

@@ -26,14 +26,14 @@ echo $LIMIT >"$CFG/hosts/$(host_id 1)/max_pool_bytes" || die "max_pool_bytes"
 modprobe rnbd || die "modprobe rnbd failed"
 common=(--queues 2 --new-session)
 
-note "the first session has all that its host may have"
+note "the first session has all memory that its host may use"
 first=$(attach disk0 "${common[@]}" --pool 4M) || exit 1
 checker first 1 "$first" --threads 96 --io 16-64
 wait_for 60 counter_over "$first" pool_units 895
 within_limit() { [ "$(pools_charged)" -le $LIMIT ]; }
 within_limit || die "$(pools_charged) bytes are charged"
 
-note "a second session of the host gets its floor, and then its part"
+note "a second session of the host gets its floor, and then its share"
 second=$(attach disk1 "${common[@]}" --pool 4M) || exit 1
 need "$second" pool_floor_units -eq $FLOOR
 need "$first" pool_reclaims -gt 0
@@ -42,11 +42,11 @@ wait_for 60 counter_over "$second" pool_units 383
 wait_for 30 counter_at_most "$first" pool_units 640
 within_limit || die "$(pools_charged) bytes are charged"
 
-note "another host gets more than the half that the two sessions want"
+note "another host gets more than half, although the two sessions request more"
 third=$(attach disk2 "${common[@]}" --host-id "$(host_id 2)" --pool 16M) || exit 1
 steadily third "$third" --rw=randwrite --bs=128k --iodepth=128
 wait_quietly 60 counter_over "$third" pool_units 2304 ||
-	die "it has $(counter "$third" pool_units) units, requested $(counter "$third" pool_requested_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
+	die "the third session has $(counter "$third" pool_units) units, requests $(counter "$third" pool_requested_units), I/O uses $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 need "$third" pool_reclaims -eq 0
 checker_end first "$first"
 checker_end second "$second"

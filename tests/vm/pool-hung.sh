@@ -56,7 +56,7 @@ note "requests have $(counter "$hung" pool_used) units after $took ms"
 note "credit frames since: $(($(counter "$hung" credit_frames_received) - frames))"
 need "$hung" pool_grants -gt 0
 
-note "memory for pools is short: what the storage uses ends no session"
+note "memory for pools is short: segments that hung storage uses end no session"
 # The target regards storage as slow after 1 s.
 slow_at=$(now_ms)
 slow() { [ $(($(now_ms) - slow_at)) -gt 1500 ]; }
@@ -95,7 +95,7 @@ works "$disk0"
 checker_end disk1 "$disk1"
 checker_end disk2 "$disk2"
 
-note "the storage goes on, and the memory is returned"
+note "the storage completes the requests, and the memory is returned"
 releases=$(counter "$hung" pool_releases)
 dmsetup resume back || die "resume"
 steadily_end hung0

@@ -45,9 +45,9 @@ took=$(($(now_ms) - began))
 strike rnbd no_release 0
 note "the session was ended $took ms after the client was asked"
 need_counter "$(hits rnbd no_release)" -gt 0 "segments that the client kept"
-dmesg_has "reclaimed memory was not returned in time" || die "the log does not say why"
+dmesg_has "reclaimed memory was not returned in time" || die "the log lacks the reason"
 
-note "the others have gone on, and the third one has its share"
+note "the other sessions have continued, and the third one has its share"
 wait_for 60 counter_over "$third" pool_units 1024
 need "$second" connections_lost -eq 0
 need "$third" connections_lost -eq 0
@@ -65,7 +65,7 @@ checker_end third "$third"
 detach "$third"
 wait_for 60 counter_over "$silent" pool_units 2304
 
-note "it returns what it is asked for from now on"
+note "it returns reclaimed segments from now on"
 third=$(attach disk2 --host-id "$(host_id 3)" "${common[@]}") || exit 1
 steadily third "$third" --rw=randwrite --bs=128k --iodepth=128 --size=60m
 wait_for 60 counter_over "$third" pool_units 1024

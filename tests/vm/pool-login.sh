@@ -46,7 +46,7 @@ need "$third" pool_units -eq $FLOOR
 need "$second" pool_reclaims -gt 0
 works "$third"
 
-note "it loses its connection and is put off, and its memory goes to the second one"
+note "it loses its connection and gets BUSY, and its memory goes to the second one"
 lost=$(counter "$third" connections_lost)
 reclaims=$(counter "$second" pool_reclaims)
 param rnbd_target login_burst 1

@@ -38,7 +38,7 @@ run mount "$dev" /mnt/f
 short_of_memory $LEFT
 barrier short
 
-note "both write more than they have memory"
+note "both write more than their memory holds"
 began=$(now_ms)
 write_files /mnt/f $FILES $EACH
 wait_for 60 dirty_over 16

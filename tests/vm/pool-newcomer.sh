@@ -46,12 +46,12 @@ wait_for 30 no_more_free
 sleep 2
 for ((i = 1; i <= OLD; i++)); do need "${dev[i]}" pool_units -gt $ENOUGH; done
 
-note "another session comes"
+note "another session logs in"
 steadily newcomer "${dev[OLD + 1]}" --rw=randread --bs=1m --iodepth=16 --size=16m
 wait_for 20 counter_over "${dev[OLD + 1]}" pool_units $((ENOUGH - 1))
 for ((i = 1; i <= OLD + 1; i++)); do note "host $i: $(counter "${dev[i]}" pool_units) units"; done
 
-note "the sessions keep what they have then"
+note "the sessions then keep their memory"
 wait_for 20 no_more_free
 reclaims=$(cat "$SESSIONS"/*/pool_reclaims | awk '{ n += $1 } END { print n }')
 sleep 5

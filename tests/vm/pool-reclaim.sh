@@ -54,7 +54,7 @@ begin
 wait_for 60 counter_over "$first" pool_units 2560
 need "$first" pool_reclaims -eq 0
 
-note "the second one gets its share while both work"
+note "the second host gets its share while both do I/O"
 attach_second
 need "$second" pool_units -eq 256
 checker second 2 "$second" --threads 64 --io 32-64 --on-error retry
@@ -65,7 +65,7 @@ need "$first" pool_releases -gt 0
 need_at_target "$first" pool_reclaims -gt 0
 [ "$(pools_charged)" -le $((16 << 20)) ] || die "$(pools_charged) bytes are charged"
 
-note "it leaves, and the first one gets all of it again; twice"
+note "the second host detaches, and the first one gets all memory again; twice"
 for round in 1 2; do
 	checker_end second "$second"
 	detach "$second"
@@ -131,7 +131,7 @@ moves_right() {
 note "blocks move to another queue when their READs have completed"
 moves_right
 
-note "blocks move before that: the data are wrong"
+note "blocks move before that: data are wrong"
 adapter_again profile=mlx5 nasty=again nasty_rate=1
 modprobe rnbd || die "modprobe rnbd failed"
 crowd
@@ -146,12 +146,12 @@ early=$(hits rnbd release_early)
 strike rnbd release_early 0
 note "$early blocks moved early"
 cat "$OUT/gencheck.crowd"
-[ "$early" -gt 0 ] || die "nothing was given up early: this test proves nothing"
-same "$status" $WRONG_DATA "exit status of the checker: this test proves nothing unless data are wrong"
+[ "$early" -gt 0 ] || die "no block moved early: this test proves nothing"
+same "$status" $WRONG_DATA "exit status of gencheck: this test proves nothing unless data are wrong"
 # The checker has ended early, so the counters may be small.
 crowd_end 0
 
-note "and with the rule again"
+note "blocks move only when their READs have completed, again"
 moves_right
 
 mdl_show

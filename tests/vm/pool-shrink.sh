@@ -35,7 +35,7 @@ wait_for 60 counter_over "$first" pool_units 2560
 steadily_end load
 idle_at=$(now_ms)
 
-note "the target reclaims memory of it and confirms nothing"
+note "the target reclaims its memory and confirms no release"
 strike rnbd-target delay_release 1000000 1000000
 second=$(attach disk1 --host-id "$(host_id 2)" "${common[@]}") || exit 1
 steadily second "$second" "${load[@]}"
@@ -44,7 +44,7 @@ held_back() { [ "$(hits rnbd-target delay_release)" -gt 0 ]; }
 wait_for 10 held_back
 need "$first" pool_releases -eq 0
 
-note "it shrinks to its floor, as its client sees it"
+note "the pool shrinks to its floor, as seen by the client"
 shrunk() { [ "$(counter "$first" pool_requested_units)" -le $((2 * FLOOR)) ]; }
 wait_for 90 shrunk
 note "after $(($(now_ms) - idle_at)) ms"
@@ -53,7 +53,7 @@ need "$first" pool_releases -eq 0
 need "$first" pool_units -gt 2560
 works "$first"
 
-note "a burst works within the floor, and asks for more"
+note "a burst works within the floor, and requests more"
 steadily burst "$first" "${load[@]}"
 before=$(completed "$first")
 wait_for 30 completed_over "$first" $((before + 100))

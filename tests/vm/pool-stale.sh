@@ -53,7 +53,7 @@ idle() { [ "$(xargs <"$INFLIGHT")" = "0 0" ]; }
 peer() {
 	wait_for 60 idle
 	rnbd-peer client --only "until-stale-$1" --monitor "$OUT/monitor" --verbose >"$OUT/$1" ||
-		{ cat "$OUT/$1"; die "$1: the target is wrong, or the peer"; }
+		{ cat "$OUT/$1"; die "$1: a case of rnbd-peer failed"; }
 	cat "$OUT/$1"
 	wait_for 60 no_sessions
 }
@@ -61,7 +61,7 @@ peer() {
 fill() {
 	head -c $BYTES /dev/zero | tr '\0' "\\$(printf %o "$1")" |
 		dd of="$disk" bs=$BYTES iflag=fullblock oflag=direct status=none || die "dd"
-	stored "$1" || die "the disk has not the bytes $1"
+	stored "$1" || die "the disk does not have the bytes $1"
 }
 # stored BYTE: succeed if the first $BYTES of the storage contain only BYTE
 stored() {
@@ -74,30 +74,30 @@ stored() {
 write_has() {
 	fill 0
 	peer "$2"
-	note "the WRITE has: $(dd if="$disk" bs=16 count=1 iflag=fullblock status=none | od -An -tx1)"
-	stored "$1" || die "$2: the WRITE has other data than $1"
+	note "the WRITE stored: $(dd if="$disk" bs=16 count=1 iflag=fullblock status=none | od -An -tx1)"
+	stored "$1" || die "$2: the WRITE stored other data than $1"
 }
 
-note "a WRITE in the storage: the session is ended, and the WRITE has its own data"
+note "a WRITE in the storage: the session ends, and the WRITE stores its own data"
 write_has $OLD write-refused
-note "without a look at the requests, it has those of the other host"
+note "without the check for requests, the WRITE stores data of the other host"
 strike rnbd-target no_lease_drain 1000
 write_has $NEW write-freed
 need_counter "$(hits rnbd-target no_lease_drain)" -gt 0 "segments that were freed in use"
 strike rnbd-target no_lease_drain 0
-note "and with the rule again"
+note "with the check again"
 write_has $OLD write-refused
 
-note "a READ in the storage: the other host has its own data"
+note "a READ in the storage: the other host keeps its own data"
 fill $STORED
 peer read-refused
-note "without a look at the requests, it has those of the storage"
+note "without the check for requests, the other host gets data of the READ"
 struck=$(hits rnbd-target no_lease_drain)
 strike rnbd-target no_lease_drain 1000
 peer read-freed
 need_counter "$(hits rnbd-target no_lease_drain)" -gt "$struck" "segments that were freed in use"
 strike rnbd-target no_lease_drain 0
-note "and with the rule again"
+note "with the check again"
 peer read-refused
 
 # Arguments of reuse_segment, which reuses pages while the client still has access: pages of a
@@ -108,17 +108,17 @@ LATE=0 CLOSING=1 RELEASED=2
 # again; run COMMAND before each
 reuse() {
 	local hits
-	note "$2: with the rule"
+	note "$2: pages are kept until the access ends"
 	"${@:3}"
 	peer "$2-kept"
-	note "$2: the pages are given away before the access ends"
+	note "$2: pages are reused before the access ends"
 	"${@:3}"
 	hits=$(hits rnbd-target reuse_segment)
 	strike rnbd-target reuse_segment 1000 "$1"
 	peer "$2-reused"
-	need_counter "$(hits rnbd-target reuse_segment)" -gt "$hits" "times that pages were given away"
+	need_counter "$(hits rnbd-target reuse_segment)" -gt "$hits" "times that pages were reused early"
 	strike rnbd-target reuse_segment 0
-	note "$2: with the rule again"
+	note "$2: pages are kept until the access ends, again"
 	"${@:3}"
 	peer "$2-kept"
 }

@@ -47,7 +47,7 @@ run mkfs.ext4 -q -F -b 4096 "$dev"
 mkdir -p /mnt/f
 run mount "$dev" /mnt/f
 
-note "more is written than there is memory"
+note "more is written than the memory holds"
 short_of_memory $LEFT
 began=$(now_ms)
 write_files /mnt/f $FILES $EACH
@@ -60,7 +60,7 @@ need "$dev" pool_stalls -gt 0
 need "$dev" pool_units -eq $FLOOR
 need "$dev" pool_grants -eq 0
 
-note "the same, and the connection is lost while dirty pages fill the memory"
+note "the connection is lost while dirty pages fill the memory"
 rm /mnt/f/file* || die "rm failed"
 lost=$(counter "$dev" connections_lost)
 write_files /mnt/f $FILES $EACH

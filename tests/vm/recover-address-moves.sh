@@ -58,7 +58,7 @@ detach "$dev"
 dev=$(attach_bond) || die "attach"
 works "$dev"
 
-note "and back"
+note "the address moves back"
 run ip link set bond7 type bond active_slave slave0
 wait_for 20 listens_anew
 wait_for 60 reconnected

@@ -18,7 +18,7 @@ if [ "$NODE" = 1 ]; then
 		dmesg -C
 		# Kill it under load, and long before the target misses a keep-alive.
 		lab kill 2
-		same "$(cat "$CFG/exports/disk0/sessions")" 1 "sessions of a machine that has just died"
+		same "$(cat "$CFG/exports/disk0/sessions")" 1 "sessions of a machine that was just killed"
 		lab start 2
 		wait_for 120 test -e "$SHARED/attached$((boot + 1))"
 		same "$(cat "$CFG/exports/disk0/sessions")" 1 sessions
@@ -26,8 +26,8 @@ if [ "$NODE" = 1 ]; then
 	done
 	# The first restart uses the numbers of the old connection again, and the connection
 	# manager detects that it is stale. After the second one the target notices the boot id.
-	grep -q 'the client disconnected' "$OUT/ended1" || die "the connection was not stale"
-	grep -q 'the client has restarted' "$OUT/ended2" || die "not known by its boot id"
+	grep -q 'the client disconnected' "$OUT/ended1" || die "the first session did not end by a disconnect"
+	grep -q 'the client has restarted' "$OUT/ended2" || die "the second session did not end because of a new boot id"
 	barrier end 120
 	configfs_clear
 	unload

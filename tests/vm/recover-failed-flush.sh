@@ -52,7 +52,7 @@ dd if=/dev/urandom of="$dev" bs=64k count=4 oflag=direct status=none || die "wri
 barrier written
 barrier flush
 # The reply to the first flush is lost, and the page cache reports the error only once.
-if sync "$dev" 2>"$OUT/sync"; then die "the flush that failed succeeded when it was sent again"; fi
+if sync "$dev" 2>"$OUT/sync"; then die "the failed flush succeeded when it was resent"; fi
 cat "$OUT/sync"
 need "$dev" reconnects -eq 1
 : >"$SHARED/flushed"
@@ -71,7 +71,7 @@ detach "$dev"
 
 dev=$(attach disk0 --queues 1) || exit 1
 dd if=/dev/urandom of="$dev" bs=64k count=4 oflag=direct status=none || die "write failed"
-sync "$dev" || die "flush fails for ever"
+sync "$dev" || die "the flush still fails"
 detach "$dev"
 barrier end
 unload

@@ -85,7 +85,7 @@ shown() {
 	same "$lost" 0 "$1: acknowledged blocks that are not on the disk"
 	same "$charged" 0 "$1: requests for good blocks that failed"
 
-	note "$1: an error that another program has met is not that of a write"
+	note "$1: an error that was reported to another program is not reported to a write"
 	break_it
 	run dd if=/dev/zero of=$FILE bs=4k count=1 conv=notrunc status=none
 	refused sync $FILE
@@ -127,7 +127,7 @@ run fallocate -l $((BLOCKS * 4096)) $FILE
 run dd if=/dev/zero of=$FILE bs=4k count=$BLOCKS conv=notrunc,fsync status=none
 BAD=$(physical 0) SLOW=$(physical 1) SLOWS=$(((PART - 1) * 8))
 filefrag -e -b4096 $FILE
-if [ -z "$BAD" ] || [ -z "$SLOW" ] || [ "$SLOW" -lt $((BAD + 16)) ]; then die "the file lies badly"; fi
+if [ -z "$BAD" ] || [ -z "$SLOW" ] || [ "$SLOW" -lt $((BAD + 16)) ]; then die "the blocks of the file are not where the test needs them"; fi
 same "$(physical $((PART - 1)))" $((SLOW + SLOWS - 8)) "the end of the first part"
 
 note "write_cache=through through the page cache"

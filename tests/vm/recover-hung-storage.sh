@@ -15,7 +15,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 quick() {
 	"$@" >"$OUT/quick" 2>&1 &
 	local pid=$!
-	wait_quietly 2 gone $pid || die "waits for the storage: $*"
+	wait_quietly 2 gone $pid || die "the command waits for the storage: $*"
 	wait $pid
 }
 state_is() { [ "$(cat "$X/$1/state")" = "$2" ]; }
@@ -25,7 +25,7 @@ waits() {
 	waiting=$!
 }
 killed() {
-	gone "$waiting" && die "does not wait for the storage: $(cat "$OUT/waits")"
+	gone "$waiting" && die "the command does not wait for the storage: $(cat "$OUT/waits")"
 	kill "$waiting"
 	wait_for 2 gone "$waiting"
 }
@@ -90,14 +90,14 @@ in_flight() { [ "$(awk '{ print $2 }' "/sys/block/${dev##*/}/inflight")" -gt 0 ]
 wait_for 10 in_flight
 quick sh -c "echo 0 >$X/hung/enable" || die "disable"
 reads
-state_is hung disabling || die "it is $(cat "$X/hung/state")"
+state_is hung disabling || die "the export is $(cat "$X/hung/state")"
 same "$(cat "$X/hung/closing")" 1 "attachments that wait for the storage"
 quick rnbd export list
-grep -q 'hung .* disabling ' "$OUT/quick" || die "the list does not say so: $(cat "$OUT/quick")"
+grep -q 'hung .* disabling ' "$OUT/quick" || die "the list does not show that the export is being disabled: $(cat "$OUT/quick")"
 
-note "who waits can be killed, or sets a limit, and what was begun goes on"
-if rnbd export disable hung --timeout 1 2>"$OUT/limit"; then die "it was disabled while the storage hangs"; fi
-grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unclear: $(cat "$OUT/limit")"
+note "a waiting command can be killed or have a timeout, and the disable continues"
+if rnbd export disable hung --timeout 1 2>"$OUT/limit"; then die "the export was disabled while the storage hangs"; fi
+grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unexpected message: $(cat "$OUT/limit")"
 rnbd export disable hung &
 disable=$!
 # The second host is denied although requests of the first one are in the hung storage.
@@ -110,18 +110,18 @@ kill $deny
 wait_for 2 gone $disable
 wait_for 2 gone $deny
 quick rnbd export disable hung --no-wait || die "disable"
-state_is hung disabling || die "it is $(cat "$X/hung/state")"
+state_is hung disabling || die "the export is $(cat "$X/hung/state")"
 if quick rnbd export enable hung; then die "enabled while it is being disabled"; fi
-grep -q 'busy' "$OUT/quick" || die "unclear: $(cat "$OUT/quick")"
+grep -q 'busy' "$OUT/quick" || die "unexpected message: $(cat "$OUT/quick")"
 dmesg_has 'export hung: still being disabled' || die "not in the log"
-if quick sh -c "echo /dev/null >$X/hung/path"; then die "its path was changed"; fi
+if quick sh -c "echo /dev/null >$X/hung/path"; then die "the path of the export was changed"; fi
 
 note "a secret is set, rotated and withdrawn while storage hangs, and blocks no other host"
 waits rnbd host secret "$(host_id 1)" --secret-file "$OUT/a"
 wait_for 10 host_attr_is 1 has_secret 1
 quick rnbd host secret "$(host_id 2)" --secret-file "$OUT/b" || die "host secret: $(cat "$OUT/quick")"
 host_attr_is 2 has_secret 1 || die "the second host has no secret"
-same "$(cat "$CFG/hosts/$(host_id 1)/stale_secret_sessions")" 1 "sessions of the first host that rely on no secret"
+same "$(cat "$CFG/hosts/$(host_id 1)/stale_secret_sessions")" 1 "sessions of the first host that logged in without its secret"
 quick rnbd host secret "$(host_id 1)" --secret-file "$OUT/b" --rotate || die "rotate: $(cat "$OUT/quick")"
 host_attr_is 1 has_old_secret 1 || die "there is no old secret"
 killed
@@ -132,7 +132,7 @@ quick sh -c "cat '$OUT/a' >$CFG/hosts/$(host_id 1)/secret" || die "the kernel wa
 quick rnbd host secret "$(host_id 1)" --clear || die "clear: $(cat "$OUT/quick")"
 quick rnbd host remove "$(host_id 2)" || die "host remove: $(cat "$OUT/quick")"
 
-note "rnbd port remove and rnbd clear end what works, and can be killed while they wait"
+note "rnbd port remove and rnbd clear disable other objects, and can be killed while they wait"
 waits rnbd port remove 1 --force
 wait_for 10 port_is disabled
 killed
@@ -141,18 +141,18 @@ wait_for 10 state_is fine disabled
 killed
 quick sh -c "echo 1 >$X/fine/enable; echo 1 >$CFG/ports/1/enable" || die "enable: $(cat "$OUT/quick")"
 
-note "others work"
+note "other exports work"
 other=$(attach fine --new-session --queues 1 --pool 1M) || exit 1
 works "$other"
 detach "$other"
 
-note "it can be removed, but nothing else gets its storage before that has ended"
+note "the export can be removed, but its storage cannot be exported again before its requests have ended"
 quick rm "$CFG/ports/1/exports/hung" || die "unlink: $(cat "$OUT/quick")"
 quick rmdir "$X/hung" || die "rmdir: $(cat "$OUT/quick")"
 same "$(ls "$X")" fine "exports"
 mkdir "$X/again" || die "mkdir"
 echo /dev/mapper/back >"$X/again/path"
-if quick sh -c "echo 1 >$X/again/enable"; then die "two exports have one storage"; fi
+if quick sh -c "echo 1 >$X/again/enable"; then die "two exports use one storage"; fi
 quick rnbd export list || die "export list"
 rnbd session list --target | grep -q closing || die "no session is closing"
 
@@ -162,10 +162,10 @@ enabled() { sh -c "echo 1 >$X/again/enable" 2>/dev/null; }
 wait_for 20 enabled
 dmesg_has 'export hung: disabled' || die "not in the log"
 rnbd deactivate "$dev" || die "deactivate"
-wait $writer && die "the write to the disk worked"
+wait $writer && die "the write to the disk succeeded"
 detach "$dev"
 
-note "counters are for root, and a reader takes no lock that a login needs"
+note "only root can read counters, and a reader takes no lock that a login needs"
 wait_for 60 no_session
 dev=$(attach fine --queues 2 --pool 1M) || exit 1
 works "$dev"
@@ -173,7 +173,7 @@ session=$(ls /sys/kernel/rnbd-target/sessions)
 for name in requests read_bytes write_bytes; do
 	same "$(stat -c %a "/sys/kernel/rnbd-target/sessions/$session/$name")" 400 "mode of $name"
 done
-same "$(find "$CFG" -type f -perm /077)" "" "attributes in configfs that are not for root alone"
+same "$(find "$CFG" -type f -perm /077)" "" "attributes in configfs that not only root can access"
 lock=$(awk '$3 == "rnbdt_lock" { print "0x" $1 }' /proc/kallsyms)
 for mode in read write; do
 	echo "p:rnbdproof/$mode down_$mode lock=%di:x64" >>$T/kprobe_events || die "no probe"

@@ -40,8 +40,8 @@ if [ "$NODE" = 1 ]; then
 	barrier written
 	barrier arrived 120
 	after=$(late)
-	note "packets for the old connection: $before before the next one was live, $((after - before)) after that"
-	[ $((after - before)) -ge 6 ] || die "nothing was late"
+	note "packets for the old connection: $before before the new one was live, $((after - before)) after that"
+	[ $((after - before)) -ge 6 ] || die "no packet was late"
 	for b in $BLOCKS; do
 		same "$(dd if="$disk" bs=4k skip="$b" count=1 iflag=direct status=none | head -c 4)" \
 		     0003 "block $b"
@@ -85,12 +85,12 @@ strike rnbd fail_post 1
 put 2 1 &
 pids+=($!)
 wait_for 20 counter_over "$dev" reconnects 0
-[ "$(backlog)" -ge 7 ] || die "what was held back has arrived already"
+[ "$(backlog)" -ge 7 ] || die "the delayed packets have arrived already"
 barrier again 120
 for p in "${pids[@]}"; do wait "$p" || die "I/O error in spite of the policy"; done
 for b in $BLOCKS; do put 3 "$b" || die "write failed"; done
-[ "$(backlog)" -ge 7 ] || die "what was held back has arrived before the newer writes"
-note "written again, $(backlog) packets are still on their way"
+[ "$(backlog)" -ge 7 ] || die "the delayed packets have arrived before the newer writes"
+note "newer writes are complete, $(backlog) packets are still delayed"
 barrier written
 empty() { [ "$(backlog)" = 0 ]; }
 wait_for 40 empty

@@ -53,7 +53,7 @@ serve() {
 	suspend) dmsetup suspend --nolockfs --noflush back ;;
 	resume) dmsetup resume back ;;
 	stale) cat "$CFG"/exports/*/stale_{requests,frames} | awk '{ n += $1 } END { print n }' ;;
-	*) die "what is $1?" ;;
+	*) die "unknown fault: $1" ;;
 	esac || die "failed: $*"
 }
 
@@ -191,7 +191,7 @@ fault() {
 		wait_for 60 sum_over requests $((before + 200))
 		got=$(nft list table ip loss | grep -o 'packets [0-9]*' | tr -dc 0-9)
 		nft delete table ip loss
-		[ "$got" -gt 0 ] || die "nothing was lost"
+		[ "$got" -gt 0 ] || die "no packet was lost"
 		;;
 	delay)
 		got=$(netem_packets)
@@ -199,7 +199,7 @@ fault() {
 		before=$(sum requests)
 		wait_for 60 sum_over requests $((before + 100))
 		netem delay 0
-		[ "$(netem_packets)" -gt "$got" ] || die "nothing was delayed"
+		[ "$(netem_packets)" -gt "$got" ] || die "no packet was delayed"
 		;;
 	device-target)
 		ask device
@@ -303,7 +303,7 @@ while :; do
 		settle
 		count[$kind]=$((${count[$kind]-0} + 1))
 		total=$((total + 1))
-		echo "$(((SECONDS + 59) / 60)) min, $total: $kind, goes on after" \
+		echo "$(((SECONDS + 59) / 60)) min, $total: $kind, I/O continued after" \
 		     "$(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms; reconnects $(counter "${dev[0]}" reconnects), resent $(sum resent_requests)"
 		if [ $((total % VERIFY_EVERY)) = 0 ]; then
 			check

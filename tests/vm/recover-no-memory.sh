@@ -37,7 +37,7 @@ if [ "$NODE" = 1 ]; then
 	barrier target-fails
 	barrier target-logins 600
 	note "allocations that failed here in logins: $(failed)"
-	[ "$(failed)" -ge $EACH ] || die "hardly an allocation failed"
+	[ "$(failed)" -ge $EACH ] || die "too few allocations failed"
 	no_fail
 	barrier target-works
 	barrier load 120
@@ -58,13 +58,13 @@ barrier exported
 modprobe rnbd
 idle=$(rdma_own)
 
-note "a list that there is no memory for"
+note "a list of exports without memory for it"
 fail_once rnbdc_handle_export
-if rnbd discover "$ADDR" >"$OUT/list" 2>"$OUT/error"; then die "a list: $(cat "$OUT/list")"; fi
+if rnbd discover "$ADDR" >"$OUT/list" 2>"$OUT/error"; then die "the list did not fail: $(cat "$OUT/list")"; fi
 no_fail
 same "$(cat $FAIL/times)" 0 "failures left"
-grep 'no memory for the list of exports; try again' "$OUT/error" || die "unclear: $(cat "$OUT/error")"
-same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a target that did nothing wrong"
+grep 'no memory for the list of exports; try again' "$OUT/error" || die "unexpected message: $(cat "$OUT/error")"
+same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a valid target"
 same "$(rnbd discover "$ADDR" --json | jq length)" 20 "exports"
 
 # no_disk - detach all disks; true if none is left; for wait_for
@@ -93,14 +93,14 @@ logins() {
 		fi
 	done
 	note "allocations fail at the $1: $good attached, $bad refused"
-	[ $good -ge $EACH ] || die "hardly a login worked"
-	[ $bad -ge $EACH ] || die "hardly a login was refused"
+	[ $good -ge $EACH ] || die "too few logins succeeded"
+	[ $bad -ge $EACH ] || die "too few logins were refused"
 }
 
 fail rnbd 400
 logins client
 note "allocations that failed here in logins: $(failed)"
-[ "$(failed)" -ge $EACH ] || die "hardly an allocation failed"
+[ "$(failed)" -ge $EACH ] || die "too few allocations failed"
 no_fail
 barrier client-logins
 barrier target-fails

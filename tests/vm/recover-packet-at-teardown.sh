@@ -21,7 +21,7 @@ if [ "$NODE" = 1 ]; then
 	lab barrier exported
 	lab barrier end --timeout 280
 	echo "target: $(held_up) packets held up"
-	[ "$(held_up)" -gt $ROUNDS ] || die "the probe saw nothing"
+	[ "$(held_up)" -gt $ROUNDS ] || die "the probe delayed too few packets"
 	rmmod rnbd_faults
 	configfs_clear
 	unload

@@ -42,7 +42,7 @@ if [ "$NODE" = 1 ]; then
 		end_session "$way" || die "$way failed"
 		# Removing the link does not wait for the end of the attachment.
 		[ "$way" != export-unlinked ] || wait_for 20 sessions_are disk0 0
-		[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left over"
+		[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left"
 		lab barrier "down-$way" --timeout 120
 		allow_again "$way" || die "undoing $way failed"
 	done
@@ -119,7 +119,7 @@ lost() {
 	wait $pid && die "fio saw no error"
 	grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 	echo "  $(counter "$1" state): $(counter "$1" reason)"
-	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "still reads"; fi
+	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "the failed disk still reads"; fi
 	detach "$1"
 	wait_for 10 rdma_own_is "$before"
 }
@@ -160,11 +160,11 @@ deactivate() {
 	[ $took -lt $((LAB_SLOW ? 60000 : 3000)) ] || die "it took $took ms"
 	same "$(counter "$1" last_error)" "deactivated by the administrator"
 	rnbd list "$1" --json | jq -e '.[0] | .state == "failed" and .last_error == "deactivated by the administrator"' ||
-		die "rnbd list says something else: $(rnbd list "$1" --json)"
+		die "rnbd list reports another state: $(rnbd list "$1" --json)"
 	wait_for 5 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "no error"
-	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>"$OUT/dd"; then die "still reads"; fi
-	grep -q 'Link has been severed' "$OUT/dd" || die "another error: $(cat "$OUT/dd")"
+	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>"$OUT/dd"; then die "the failed disk still reads"; fi
+	grep -q 'Link has been severed' "$OUT/dd" || die "unexpected error: $(cat "$OUT/dd")"
 	same "$(counter "$1" requests)" "$sent" "requests sent"
 	run rnbd deactivate "$1"
 	(echo 0 >"/sys/block/${1##*/}/rnbd/deactivate") 2>/dev/null && die "activated again"
@@ -231,7 +231,7 @@ same "$(counter "$dev" state)" failed state
 detach "$other"
 detach "$dev"
 
-note "the target is silent: nothing waits for what it would have to say"
+note "the target does not reply: nothing waits for its replies"
 # A slow machine must not miss the keep-alives before the disk is deactivated.
 dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 20000) || exit 1
 load "$dev" randwrite
@@ -259,7 +259,7 @@ for _ in 1 2 3; do
 	rnbd detach "$dev" --force || die "forced detach failed"
 	# The device node may outlive the disk, so several messages are valid.
 	wait $both || grep -q 'detached\|not attached\|is not an rnbd disk\|without a device' "$OUT/deactivate" ||
-		die "unclear: $(cat "$OUT/deactivate")"
+		die "unexpected message: $(cat "$OUT/deactivate")"
 	wait_for 20 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "fio saw no error"
 done
@@ -278,7 +278,7 @@ lab barrier down2
 lab barrier up3 --timeout 60
 dev=$(attach disk0 "${fail[@]}") || exit 1
 load "$dev"
-echo "our own RDMA device is removed under load"
+echo "the RDMA device of the client is removed under load"
 device_remove
 before=
 wait_for 30 grep -q failed "/sys/block/$(basename "$dev")/rnbd/state"

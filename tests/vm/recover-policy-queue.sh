@@ -20,7 +20,7 @@ if [ "$NODE" = 1 ]; then
 	[ "$(hits rnbd-target drop_reply)" = 1 ] || die "no reply was dropped"
 
 	lab barrier remove --timeout 120
-	echo "the target's RDMA device goes and comes back"
+	echo "the target's RDMA device is removed and returns"
 	device_remove
 	sleep 1
 	device_add
@@ -98,7 +98,7 @@ for i in 1 2; do
 	before=$(counter "$dev" requests)
 	wait_for 10 counter_over "$dev" requests $((before + 10))
 	took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
-	echo "  I/O flows $took ms after the link's return"
+	echo "  I/O continues $took ms after the link's return"
 	[ "$took" -lt $((3000 * ${LAB_SLOW:-1})) ] || die "reconnected only $took ms after the link's return"
 	[ "$(counter "$dev" state)" = live ] || wait_for 5 grep -q live "$sys/state"
 	still_runs
@@ -111,7 +111,7 @@ again "the target's device was removed"
 lab barrier removed
 seen=$(counter "$dev" reconnects)
 
-echo "our own RDMA device goes and comes back"
+echo "the RDMA device of the client is removed and returns"
 device_remove
 wait_for 10 grep -q reconnecting "$sys/state"
 sleep 1
@@ -126,7 +126,7 @@ still_runs
 counter "$dev" reason | grep -q 'disabled or withdrawn' || die "reason: $(counter "$dev" reason)"
 need "$dev" reconnects -eq "$seen"
 need "$dev" epoch -eq "$epoch"
-echo "  the export was disabled: the disk is attached again, and its session has stayed"
+echo "  the export was disabled: the disk is attached again, in the same session"
 lab barrier on
 
 kill -0 "$pid" || die "fio ended: $(tail -5 "$OUT/load")"

@@ -98,7 +98,7 @@ for mode in through back; do
 	' "$OUT/list" | sort -nu >"$OUT/points"
 	flushes=$(grep -cE 'flags=(flush|fua)' "$OUT/list")
 	note "write cache $mode: $(wc -l <"$OUT/list") entries, $flushes of them with flush or FUA"
-	[ "$flushes" -gt 20 ] || die "hardly a flush came to the storage"
+	[ "$flushes" -gt 20 ] || die "too few flushes reached the storage"
 
 	rm -f /dev/shm/image
 	truncate -s $((sectors * 512)) /dev/shm/image
@@ -111,20 +111,20 @@ for mode in through back; do
 			[ "$(mark_at "file-$i")" -gt "$point" ] || have=$i
 		done
 		holds /dev/shm/image "$have" "$mode" ||
-			die "a power cut after entry $point: $(tail -3 "$OUT/fsck"), files that must be there: $have"
+			die "a power cut after entry $point: $(tail -3 "$OUT/fsck"), files that must exist: $have"
 		# The check must be able to fail: a file that was not yet written must be missing.
 		if [ "$have" -lt $FILES ] && [ "$(mark_at "file-$have")" = "$point" ]; then
-			holds /dev/shm/image $((have + 1)) "$mode" && die "a file before it was written"
+			holds /dev/shm/image $((have + 1)) "$mode" && die "a file exists before it was written"
 		fi
 	done <"$OUT/points"
-	note "$(wc -l <"$OUT/points") moments of a power cut: clean, and what was synced is there"
+	note "$(wc -l <"$OUT/points") points of a power cut: the file system is clean and has all synced files"
 
 	# The check must detect storage that loses writes between two syncs.
 	rm -f /dev/shm/image
 	truncate -s $((sectors * 512)) /dev/shm/image
 	run logreplay replay $LOG /dev/shm/image 0 "$(mark_at file-2)"
 	run logreplay replay $LOG /dev/shm/image "$(mark_at file-3)" "$last"
-	holds /dev/shm/image $FILES "$mode" && die "lost writes go unnoticed: this test proves nothing"
+	holds /dev/shm/image $FILES "$mode" && die "lost writes are not detected: this test proves nothing"
 done
 barrier end
 unload

@@ -61,14 +61,14 @@ second=1
 [ "$(packets 0)" -gt "$(packets 1)" ] || second=0
 note "packets while the disk was idle: $(packets 0) and $(packets 1)"
 before=$(packets $second)
-[ $((before * 2)) -lt "$(packets $((1 - second)))" ] || die "which one has the keep-alives?"
+[ $((before * 2)) -lt "$(packets $((1 - second)))" ] || die "the connection with the keep-alives cannot be determined"
 
 # on_second COMMAND...: run it on a CPU whose requests use the second connection
 on_second() { taskset -c "$cpu" "$@"; }
 on_second dd if="$dev" of=/dev/null bs=4k count=50 iflag=direct status=none || die "dd failed"
-[ "$(packets $second)" -ge $((before + 50)) ] || die "the requests of CPU $cpu have taken the other connection"
+[ "$(packets $second)" -ge $((before + 50)) ] || die "the requests of CPU $cpu used the other connection"
 
-note "a request is in slow storage for longer than a peer may be silent: the probe is answered"
+note "a request is in slow storage for longer than the keep-alive timeout: the probe gets a reply"
 barrier hold
 barrier armed
 before=$(packets $second)
@@ -80,7 +80,7 @@ need_counter $took -ge $((HELD * 3 / 4)) "ms of the write"
 need_counter $(($(packets $second) - before)) -ge 4 "packets of the connection during the write"
 need "$dev" connections_lost -eq 0
 
-note "nothing that the target sends arrives: the probe is not answered, and the connection is given up"
+note "packets of the target are dropped: the probe gets no reply, and the connection is closed"
 nft add rule ip silent input udp dport 4791 @th,64,8 0x00-0x05 @th,104,24 "${pairs[second]}" counter drop comment '"dropped"' ||
 	die "no rule"
 began=$(now_ms)
@@ -89,12 +89,12 @@ reader=$!
 wait_for 20 counter_over "$dev" connections_lost 0
 took=$(($(now_ms) - began))
 need_counter "$(packets dropped)" -gt 0 "packets that were dropped"
-nft delete table ip silent || die "the rules stay"
-note "given up after $took ms"
-need_counter $took -ge $KEEPALIVE "ms until the connection was given up"
+nft delete table ip silent || die "the rules cannot be deleted"
+note "closed after $took ms"
+need_counter $took -ge $KEEPALIVE "ms until the connection was closed"
 # Without the probe the limit of a request, 30 s, would apply.
-need_counter $took -lt $((8 * KEEPALIVE + 4000)) "ms until the connection was given up"
-dmesg_has 'no keep-alive from the peer' || die "the log does not say why"
+need_counter $took -lt $((8 * KEEPALIVE + 4000)) "ms until the connection was closed"
+dmesg_has 'no keep-alive from the peer' || die "the log lacks the reason"
 live() { [ "$(counter "$dev" state)" = live ]; }
 wait_for 60 live
 wait $reader || die "the read failed: $(cat "$OUT/dd")"

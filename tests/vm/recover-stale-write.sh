@@ -53,12 +53,12 @@ if [ "$NODE" = 1 ]; then
 		lab barrier "written-$round" --timeout 60
 		# The old attachment has ended: the delayed write was executed or dropped.
 		wait_for 20 grep -qx "$left" "$CFG/exports/disk0/sessions"
-		[ "$(hits rnbd-target "$hold")" = $((struck + 1)) ] || die "$round: no write was held up"
+		[ "$(hits rnbd-target "$hold")" = $((struck + 1)) ] || die "$round: no write was delayed"
 		stale=$(($(cat "$CFG/exports/disk0/stale_requests") - stale))
 		echo "$round: stale requests dropped: $stale"
 		case $round in
 		gone-none) [ "$stale" -ge 1 ] || die "no stale request was dropped" ;;
-		gone-check) [ "$stale" = 0 ] || die "the check is not off" ;;
+		gone-check) [ "$stale" = 0 ] || die "the check is not disabled" ;;
 		esac
 		dd if="$disk" bs=4k skip=$BLOCK count=1 iflag=direct status=none |
 			head -c 4 >"$SHARED/found-$round"
@@ -107,7 +107,7 @@ one() {
 	case $round in
 	gone-*)
 		rnbd deactivate "$dev" || die "rnbd deactivate failed"
-		wait $pid && die "$round: the write that was held up succeeded"
+		wait $pid && die "$round: the delayed write succeeded"
 		lab barrier "release-$round"
 		;;
 	*)
@@ -159,13 +159,13 @@ other=
 one queue-none
 [ "$found" = 0003 ] || die "a newer write was overwritten"
 one queue-drain
-[ "$found" = 0002 ] || die "nothing is wrong without draining: this test proves nothing"
+[ "$found" = 0002 ] || die "the data are correct without draining: this test proves nothing"
 one gone-none
 [ "$found" = 0001 ] || die "a write that had failed was executed later"
 one gone-check
-[ "$found" = 0002 ] || die "nothing is wrong without the check: this test proves nothing"
+[ "$found" = 0002 ] || die "the data are correct without the check: this test proves nothing"
 one path-none --policy fail
 [ "$found" = 0003 ] || die "a newer write was overwritten over another path"
 one path-hold --policy fail
-[ "$found" = 0002 ] || die "nothing is wrong if writes are not held: this test proves nothing"
+[ "$found" = 0002 ] || die "the data are correct although writes are not held: this test proves nothing"
 unload

@@ -43,7 +43,7 @@ need "$dev" reconnects -eq 1
 same "$(moves)" 1 moves
 dmesg_has "UUID $second instead of $first" || die "the log does not name both UUIDs"
 
-note "a third one has an export with this name, but another UUID"
+note "a third target has an export with this name, but another UUID"
 forget_target
 export_as $OTHER
 says_other() { grep -q "another export has this name" "$(sys)/last_error"; }
@@ -51,7 +51,7 @@ wait_for 30 says_other
 reconnecting || die "state: $(cat "$(sys)/state")"
 same "$(moves)" 2 moves
 
-note "the same target offers the right one"
+note "the same target offers the export with the right UUID"
 rnbd export remove disk0 --prune || die "export remove"
 export_as $UUID
 wait_for 60 live

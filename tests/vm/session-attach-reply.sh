@@ -55,7 +55,7 @@ works "$dev"
 attachments other 1 || die "the target has another attachment"
 detach "$dev"
 
-note "a further disk of a session, whose other disk goes on"
+note "a further disk of a session, whose other disk continues"
 disk=$(attach load --queues 2 --pool 4M) || exit 1
 checker disk 1 "$disk" --threads 4 --io 1-16
 moves
@@ -86,7 +86,7 @@ again() {
 	moves
 }
 
-note "a disk whose export comes back"
+note "a disk whose export is enabled again"
 began=$(now_ms)
 run rnbd export disable load
 strike rnbd-target drop_attach_reply 1

@@ -165,7 +165,7 @@ detach "$one"
 load_ends
 EXPORT=one
 
-note "policy fail: I/O fails at once, and works again when the export is there"
+note "policy fail: I/O fails at once, and works again when the export is enabled"
 load
 one=$(attach one --policy fail) || exit 1
 same "$(counter "$one" session_id)" "$(counter "$stay" session_id)" "the session of both"

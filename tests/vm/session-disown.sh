@@ -56,9 +56,9 @@ wait_for 5 owner_is none
 in_storage || die "the storage has ended the write"
 need "$plain" connections_lost -eq "$lost"
 
-note "another host waits for the storage, and for nothing else"
+note "another host waits for the storage only"
 said=$(timeout $((20 * ${LAB_SLOW:-1})) rnbd attach "$ADDR" excl --host-id "$OTHER" 2>&1) &&
-	die "it is attached although the storage has a write of the former owner"
+	die "another host attached although the storage has a write of the former owner"
 echo "  $said"
 [[ $said != *"another host owns"* ]] || die "the host is refused for the wrong reason"
 dmsetup resume back || die "resume"
@@ -68,7 +68,7 @@ owner_is "$OTHER" || die "the owner is $(rnbd export owner excl)"
 detach "$dev"
 wait_for 5 owner_is none
 
-note "the export has other properties than the disk: it is not attached, and detached"
+note "the export has other properties than the disk: the disk does not reattach, and is detached"
 excl=$(attach excl "${common[@]}" --wait $((20 * ${LAB_SLOW:-1}))) || exit 1
 owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
 run rnbd export disable excl

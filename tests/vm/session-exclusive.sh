@@ -25,8 +25,8 @@ refused_with() {
 	local said
 	said=$(rnbd attach "$ADDR" "$2" 2>&1) && die "$2 is attached"
 	echo "  $said"
-	same "$(wc -l <<<"$said")" 1 "lines of the refusal"
-	[[ $said = *"attach $2 at "*"$1"* ]] || die "it does not say: $1"
+	same "$(wc -l <<<"$said")" 1 "lines of the error message"
+	[[ $said = *"attach $2 at "*"$1"* ]] || die "the error message lacks: $1"
 }
 owned() { refused_with "another host owns the exclusive export" disk0; }
 
@@ -54,8 +54,8 @@ revoked() {
 	rnbd show "$dev" | grep -q 'or lost the export' || { rnbd show "$dev"; die "no reason"; }
 	wait_for 20 sh -c "! kill -0 $writer 2>/dev/null"
 	wait $writer && die "the writer saw no error"
-	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null && die "it still writes"
-	dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null && die "it still reads"
+	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null && die "the disk of the former owner still writes"
+	dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null && die "the disk of the former owner still reads"
 	detach "$dev"
 }
 
@@ -132,8 +132,8 @@ second() {
 	barrier attached
 	owned
 	# A host that may not use the export does not learn that it has an owner.
-	said=$(rnbd attach "$ADDR" disk0 --host-id "$(host_id 4)" 2>&1) && die "it is attached"
-	[[ $said = *"no such enabled export"* ]] || die "it says: $said"
+	said=$(rnbd attach "$ADDR" disk0 --host-id "$(host_id 4)" 2>&1) && die "disk0 is attached"
+	[[ $said = *"no such enabled export"* ]] || die "unexpected message: $said"
 	barrier looked
 	barrier cut-move
 	owned
@@ -212,7 +212,7 @@ target_again() {
 target_crashes() {
 	wait_for 10 is_kept
 	kill "$keeper"
-	cp /var/lib/rnbd/owners/$UUID "$OUT/kept" || die "no owner is kept"
+	cp /var/lib/rnbd/owners/$UUID "$OUT/kept" || die "no owner is stored"
 	run rnbd clear --force
 	cp "$OUT/kept" /var/lib/rnbd/owners/$UUID
 	target_again "$OUT/early"
@@ -239,14 +239,14 @@ target() {
 	before=$(generation)
 	barrier looked
 
-	note "the owner is cut off: it stays the owner until the administrator moves that"
+	note "the owner has no connection: it stays the owner until the administrator moves the ownership"
 	barrier cut-move
 	wait_for 30 sessions_of "$A" 0
 	same_generation "$before"
 	run rnbd export owner disk0 "$B"
 	owner_is "$B" || die "the owner is $(rnbd export owner disk0)"
 	newer_generation "$before"
-	same "$(cat /var/lib/rnbd/owners/$UUID)" "$(cat "$CFG/exports/disk0/owner_state")" "what is kept"
+	same "$(cat /var/lib/rnbd/owners/$UUID)" "$(cat "$CFG/exports/disk0/owner_state")" "stored owner"
 	pair owner-move
 	barrier moved-move
 	barrier returned-move 120
@@ -265,7 +265,7 @@ target() {
 	barrier survived
 	same_generation "$before"
 
-	note "the ownership is ended while the owner is cut off, and the target restarts"
+	note "the ownership is ended while the owner has no connection, and the target restarts"
 	barrier cut-restart
 	wait_for 30 sessions_of "$A" 0
 	run rnbd export owner disk0 none

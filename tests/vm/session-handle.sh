@@ -116,7 +116,7 @@ for round in $(seq $ROUNDS); do
 done
 echo 0 >$TRACING/events/rnbdproof/handle/enable
 
-note "the third disk has seen nothing of all that"
+note "the third disk was not affected"
 need "${dev[third]}" connections_lost -eq 0
 need "${dev[third]}" reconnects -eq 0
 kill "${pid[third]}"

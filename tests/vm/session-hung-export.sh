@@ -84,18 +84,18 @@ took=$(dmesg | tr -d '[]' | awk '/test: the link returns/ { from = $1; n = 0 }
 	/reconnected, attempt/ && from { n++; to = $1 }
 	END { if (n == '$DISKS') printf "%d", (to - from) * 1000 }')
 note "the last of $DISKS disks is live $took ms after the link's return"
-[ -n "$took" ] || die "not each disk says so"
-[ "$took" -lt $((3000 * ${LAB_SLOW:-1})) ] || die "too late"
+[ -n "$took" ] || die "the log does not report every disk as live"
+[ "$took" -lt $((3000 * ${LAB_SLOW:-1})) ] || die "the disks reconnected too late"
 [ "$(counter "${devs[0]}" reconnects)" -gt "$before" ] || die "there was no reconnect"
 
-note "the disk of the export that hangs waits, and says for what"
+note "the disk of the hung export waits, and reports the reason"
 same "$(counter "$hung" state)" reconnecting "state of the hung disk"
 asked=$(counter "$hung" attempt)
 wait_for 20 counter_over "$hung" attempt "$asked"
 counter "$hung" last_error
 kill -0 $write || die "the write has ended"
 
-note "attach and detach beside it"
+note "attach and detach beside the hung disk"
 quick() {
 	local began=${EPOCHREALTIME/[.,]/} took
 	"$@" || die "failed: $*"
@@ -110,7 +110,7 @@ for _ in 1 2 3; do
 done
 works "${devs[5]}"
 
-note "the storage goes on, and so does the disk"
+note "the storage completes its requests, and the disk continues"
 dmsetup resume back || die "resume"
 wait $write || die "the write failed: $(cat "$OUT/dd")"
 live() { [ "$(counter "$hung" state)" = live ]; }

@@ -24,11 +24,11 @@ note "the target is gone: an attach beside the disk that reconnects fails soon"
 ip link set d0 carrier off
 wait_for $((20 * ${LAB_SLOW:-1})) state_is "$dev" reconnecting
 began=$(now_ms)
-said=$(timeout $((60 * ${LAB_SLOW:-1})) rnbd attach "$ADDR" disk1 2>&1) && die "it is attached"
+said=$(timeout $((60 * ${LAB_SLOW:-1})) rnbd attach "$ADDR" disk1 2>&1) && die "disk1 is attached"
 took=$(($(now_ms) - began))
 note "$took ms: $said"
-[[ $said = *"has no connection"* ]] || die "it does not say why"
-[ $took -lt $((30000 * ${LAB_SLOW:-1})) ] || die "too late"
+[[ $said = *"has no connection"* ]] || die "the error message lacks the reason"
+[ $took -lt $((30000 * ${LAB_SLOW:-1})) ] || die "the attach took too long"
 
 note "the disk is detached while another one waits for its session, and the link returns"
 rnbd attach "$ADDR" disk1 "${common[@]}" --wait 120 >"$OUT/attach" 2>&1 &
@@ -41,7 +41,7 @@ wait_for $((60 * ${LAB_SLOW:-1})) ended $attach
 wait $attach || die "not attached: $(cat "$OUT/attach")"
 took=$(($(now_ms) - began))
 note "attached after $took ms"
-[ $took -lt $((30000 * ${LAB_SLOW:-1})) ] || die "too late"
+[ $took -lt $((30000 * ${LAB_SLOW:-1})) ] || die "the attach took too long"
 dev=$(cat "$OUT/attach")
 works "$dev"
 detach "$dev"

@@ -120,7 +120,7 @@ need_counter "$(($(late) - before))" -gt 0 "requests of the former handle that a
 verify_storage one || die "wrong data on the disk that was detached"
 verify_storage two || die "wrong data on the disk that has the index"
 
-note "without the generation of the handle they land on the other disk"
+note "without the generation of the handle they are executed on the other disk"
 strike rnbd-target no_generation 1000
 overtake spare struck
 need_counter "$(hits rnbd-target no_generation)" -gt 0 "requests of the former handle that were executed"
@@ -130,7 +130,7 @@ verify_storage spare
 same $? $WRONG_DATA "exit status of the checker: this test proves nothing unless there is damage"
 grep -q " writer=2" "$OUT/verify-spare" || die "the damage is not a block of the disk that was detached"
 
-note "and with it again"
+note "with the generation again"
 before=$(late)
 overtake two late_over "$before"
 verify_storage one || die "wrong data on the disk that was detached"

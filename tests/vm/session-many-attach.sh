@@ -34,7 +34,7 @@ at_once() {
 	done
 }
 
-note "all attach at once"
+note "all disks attach concurrently"
 dev0=$(attach disk0 "${common[@]}" --name d0) || exit 1
 detach "$dev0"
 at_once rnbd attach "$ADDR" disk%d "${common[@]}" --name d%d
@@ -43,7 +43,7 @@ for ((i = 0; i < DISKS; i++)); do devs[i]=$(head -1 "$OUT/at_once.$i"); done
 same "$(sessions)" 1 sessions
 for dev in "${devs[@]}"; do works "$dev"; done
 
-note "all reconnect at once"
+note "all disks reconnect concurrently"
 ip link set d0 carrier off
 lost() { [ "$(counter "${devs[0]}" state)" = reconnecting ]; }
 wait_for $((10 * ${LAB_SLOW:-1})) lost
@@ -59,7 +59,7 @@ for dev in "${devs[@]}"; do works "$dev"; done
 need "${devs[0]}" connections_lost -eq 1
 need "${devs[0]}" violations -eq 0
 
-note "all detach at once"
+note "all disks detach concurrently"
 same "$(sessions)" 1 sessions
 detach_it() { rnbd detach "${devs[$1]}" --wait $((5 * ${LAB_SLOW:-1})); }
 at_once detach_it %d

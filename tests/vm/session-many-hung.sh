@@ -60,7 +60,7 @@ soon() {
 note "another disk of the session works"
 soon 5000 works "$fine"
 soon 20000 verify "$fine" --rw=randwrite --bs=4k --iodepth=8 --size=4m
-note "attach and detach beside them"
+note "attach and detach beside the hung disks"
 attach_it() { dev=$(attach other "${common[@]}"); }
 for _ in 1 2 3; do
 	soon 5000 attach_it
@@ -69,7 +69,7 @@ for _ in 1 2 3; do
 done
 need "$fine" connections_lost -eq 0
 
-note "a hung disk is deactivated: its requests fail, and leave orphans until they are answered"
+note "a hung disk is deactivated: its requests fail, and leave orphans until the replies arrive"
 orphans=$(counter "$fine" orphans)
 used=$(counter "$fine" pool_used)
 soon 5000 rnbd deactivate "${hung[0]}"
@@ -81,7 +81,7 @@ soon 5000 rnbd detach "${hung[0]}" --force
 soon 5000 works "$fine"
 need "$fine" connections_lost -eq 0
 
-note "the storage goes on: all that was sent is answered, and nothing is left over"
+note "the storage completes all requests: all replies arrive, and no orphan is left"
 for ((i = 0; i < HUNG; i++)); do dmsetup resume "back$i" || die "resume"; done
 wait $load
 idle() { [ "$(counter "$fine" pool_used)" = 0 ]; }

@@ -79,7 +79,7 @@ need "${idle[0]}" pool_used -ge 384
 need "${idle[0]}" connections_lost -eq 0
 kill -0 $load || die "the requests of the hung disks have ended"
 
-note "the storage goes on"
+note "the storage completes the requests"
 for ((i = 0; i < HUNG; i++)); do dmsetup resume "back$i" || die "resume"; done
 wait $load || die "a read failed: $(cat "$OUT/fio")"
 unused() { [ "$(counter "${idle[0]}" pool_used)" = 0 ]; }

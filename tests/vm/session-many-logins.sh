@@ -66,7 +66,7 @@ each() {
 reads_one() { dd if="${devs[$1]}" of=/dev/null bs=64k count=1 iflag=direct status=none; }
 refusals() { cat /sys/kernel/rnbd-target/refused/busy; }
 
-took "$SESSIONS sessions log in, $ATTACHES at a time" \
+took "$SESSIONS sessions log in, $ATTACHES concurrently" \
 	at_once $ATTACHES rnbd attach "$ADDR" disk%d "${options[@]}"
 devs=()
 for ((i = 0; i < SESSIONS; i++)); do devs[i]=$(head -1 "$OUT/at_once.$i"); done
@@ -91,7 +91,7 @@ strike rnbd kill_queue 0
 note "$hits connections killed within $(($(now_ms) - began)) ms"
 began=$(now_ms)
 wait_for $BACK_MAX each state = live
-note "all are back within $(($(now_ms) - began)) ms, the target has refused $(($(refusals) - before)) times"
+note "all sessions are live again within $(($(now_ms) - began)) ms, the target has refused $(($(refusals) - before)) times"
 wait_for 30 sessions_are $SESSIONS
 at_once $ATTACHES reads_one %d
 each violations -eq 0 || die "a protocol error"
@@ -99,7 +99,7 @@ dmesg | grep "protocol error" && die "a protocol error"
 
 note "all detach"
 detach_it() { rnbd detach "${devs[$1]}" --wait $((10 * ${LAB_SLOW:-1})); }
-took "$SESSIONS detach, $ATTACHES at a time" at_once $ATTACHES detach_it %d
+took "$SESSIONS detach, $ATTACHES concurrently" at_once $ATTACHES detach_it %d
 wait_for 30 sessions_are 0
 took "all exports are removed" configfs_clear
 removed() { dmsetup remove "part$1" 2>/dev/null; }

@@ -83,7 +83,7 @@ need "$dev" connections_lost -eq 3
 need "$dev" reconnects -eq 3
 # The client logs the refusal once, and not at each reconnect.
 said_once "connection $((REFUSED + 1)) of $QUEUES cannot be established" ||
-	die "the log says it more than once"
+	die "the log reports it more than once"
 moves
 
 note "the target serves all connections again"

@@ -59,7 +59,7 @@ before=$(violations)
 dev=$(attach disk0 --queues $QUEUES --queue-depth 128 --ring-slots 64 --pool 16M) || exit 1
 wait_for 20 connections_are $QUEUES
 
-note "idle from the begin"
+note "idle since the login"
 wait_for 30 idle
 small=$(target queue_bytes)
 note "memory of $QUEUES idle connections at the target: $small bytes"
@@ -91,7 +91,7 @@ for round in 1 2 3; do
 	wait_for 30 agree
 done
 
-note "data, and nothing that broke"
+note "correct data, no lost connection, no protocol error"
 verify "$dev" --rw=randwrite --bs=4k --iodepth=128 --size=16m
 verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=32m
 need "$dev" connections_lost -eq 0

@@ -61,8 +61,8 @@ contradicts() {
 	[ "$1" != - ] || want="$2: the session does not have it; omit it, or use --new-session"
 	if text=$(rnbd attach "$ADDR" disk4 "${@:2}" 2>&1); then die "attached in spite of ${*:2}: $text"; fi
 	echo "  $text"
-	same "$(wc -l <<<"$text")" 1 "lines of the refusal of ${*:2}"
-	[[ $text = *" $want" ]] || die "${*:2}: the refusal is not '$want': $text"
+	same "$(wc -l <<<"$text")" 1 "lines of the error message for ${*:2}"
+	[[ $text = *" $want" ]] || die "${*:2}: the error message is not '$want': $text"
 }
 
 set_host_id
@@ -75,7 +75,7 @@ done
 none=$(rdma_own)
 dev=() pid=()
 
-note "four disks with options of their own: one session, counted at both ends"
+note "four disks with different options share one session, counted at both ends"
 options=(--queues 2 --pool 8M --pool-floor fixed --keepalive 1000)
 dev[0]=$(attach disk0 "${options[@]}") || exit 1
 sessions_are 1 1
@@ -98,7 +98,7 @@ same "$(counter "${dev[2]}" loss_timeout) $(counter "${dev[3]}" loss_timeout)" "
 # A further disk adds no queue pair, connection id or memory region.
 [ "$(rdma_own)" = "$one" ] || wait_for 5 rdma_own_is "$one"
 
-note "verified I/O on all at once"
+note "verified I/O on all disks concurrently"
 for i in 0 1 2 3; do load $i; done
 moves 0 1 2 3
 
@@ -135,7 +135,7 @@ dev[4]=$(attach disk4) || exit 1
 sessions_are 1 5
 same "$(counter "${dev[4]}" session_id)" "$(counter "${dev[0]}" session_id)" "session of the fifth disk"
 
-note "a disk is detached, also by force under load: the others go on"
+note "a disk is detached, also by force under load: the others continue"
 for round in 1 2 3 4; do
 	load 4
 	moves 4
@@ -177,7 +177,7 @@ done
 for i in 0 1 2 3; do wait "${pids[i]}" || die "disk$i: $(cat "$OUT/attach$i")"; done
 sessions_are 1 4
 
-note "a disk with a session of its own is no session to join"
+note "no disk joins the session of a disk with --new-session"
 run rnbd detach --all
 wait_for 20 no_session
 dev[0]=$(attach disk0 --new-session) || exit 1

@@ -27,7 +27,7 @@ same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 
 arm rnbd-target
 arm rnbd
 
-note "the connection is lost, and the target holds the next login"
+note "the connection is lost, and the target delays the next login"
 strike rnbd-target delay_login 1 $HOLD
 strike rnbd kill_queue 1
 dd if="$stay" of=/dev/null bs=4k count=1 iflag=direct status=none 2>/dev/null &
@@ -45,11 +45,11 @@ run timeout $((20 * ${LAB_SLOW:-1})) rnbd detach "$gone" --force
 note "$(($(now_ms) - began)) ms"
 wait_for 5 ended $waits
 wait $waits && die "the read has succeeded"
-state_is "$stay" reconnecting || die "the login was not held for long enough"
+state_is "$stay" reconnecting || die "the login was not delayed for long enough"
 
-note "nor does loss_timeout"
+note "loss_timeout does not wait for the login"
 wait_for $((LIMIT + 10 * ${LAB_SLOW:-1})) state_is "$brief" failed
-state_is "$stay" reconnecting || die "the login was not held for long enough"
+state_is "$stay" reconnecting || die "the login was not delayed for long enough"
 
 note "the other disk returns"
 wait_for 100 state_is "$stay" live

@@ -59,7 +59,7 @@ set_host_id
 for command in "session list" monitor; do
 	# shellcheck disable=SC2086 # two words
 	text=$(timeout 10 rnbd $command 2>&1) && die "rnbd $command works without a module"
-	echo "$text" | grep -q 'loaded; run: modprobe' || die "unclear: $text"
+	echo "$text" | grep -q 'loaded; run: modprobe' || die "unexpected message: $text"
 	same "$(echo "$text" | wc -l)" 1 "lines of: $text"
 done
 
@@ -90,7 +90,7 @@ if [ "$NODE" = 1 ]; then
 	need_counter "$(session .read_bytes)" -ge 1048576 "bytes read"
 	need_counter "$(session .requests)" -ge 2 "requests"
 	rnbd session list --target | grep -q "^$first *$(host_id 2) *10.9.0.2 *disk0 *live *20" ||
-		die "the table says something else"
+		die "the table differs from JSON"
 	wait_for 10 test -d "/sys/kernel/rnbd-target/sessions/$first"
 	for key in state reason host_id session_id export port address epoch queues depth \
 		pool_bytes requests read_bytes write_bytes; do
@@ -100,11 +100,11 @@ if [ "$NODE" = 1 ]; then
 	# A user who knows these ids could pretend to be the client.
 	for key in host_id session_id; do
 		unprivileged cat "/sys/kernel/rnbd-target/sessions/$first/$key" &&
-			die "anybody can read $key in sysfs"
+			die "any user can read $key in sysfs"
 	done
-	unprivileged rnbd session list --target && die "anybody can list sessions"
+	unprivileged rnbd session list --target && die "any user can list sessions"
 	unprivileged timeout 5 rnbd monitor >"$OUT/denied"
-	grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
+	grep -q 'not permitted; run it as root' "$OUT/denied" || die "any user can receive events"
 	# The client uses this block for one write only.
 	grep -E "rnbdt_(request|reply): session=$first .* write offset=12288 length=4096" \
 		$TRACING/trace >"$OUT/write"
@@ -115,7 +115,7 @@ if [ "$NODE" = 1 ]; then
 
 	barrier again
 	second=$(session .session) || die "not one session"
-	[ "$second" -gt "$first" ] || die "session $second is not a new one"
+	[ "$second" -gt "$first" ] || die "session $second is not newer than $first"
 	alone "$second" || die "session $second is not live"
 	same "$(session .session_id)" "$(told session_id)" "id of the attachment"
 	same "$(session .epoch)" "$(told epoch)" epoch
@@ -175,12 +175,12 @@ dd if=/dev/zero of="$dev" bs=1M count=1 seek=1 oflag=direct status=none || die "
 dd if="$dev" of=/dev/null bs=1M count=1 skip=1 iflag=direct status=none || die "read failed"
 dd if=/dev/zero of="$dev" bs=4k count=1 seek=3 oflag=direct status=none || die "write failed"
 rnbd list --json | jq -e ".[0].session_id == \"$(counter "$dev" session_id)\"" ||
-	die "rnbd list does not say the id of the session"
+	die "rnbd list does not show the id of the session"
 same "$(unprivileged rnbd list --json | jq -r '.[0] | "\(.disk) \(.session_id) \(.host_id)"')" \
-	"$name null null" "what others see of the session"
-unprivileged cat "/sys/block/$name/rnbd/session_id" && die "anybody can read session_id in sysfs"
+	"$name null null" "ids of the session shown to an unprivileged user"
+unprivileged cat "/sys/block/$name/rnbd/session_id" && die "any user can read session_id in sysfs"
 unprivileged timeout 5 rnbd monitor >"$OUT/denied"
-grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
+grep -q 'not permitted; run it as root' "$OUT/denied" || die "any user can receive events"
 barrier written
 barrier looked
 
@@ -207,7 +207,7 @@ modprobe rnbd
 heard rnbd 2
 barrier reloaded
 dev=$(attach disk0) || exit 1
-echo "the module detaches when it is unloaded, and tells"
+echo "the module detaches when it is unloaded, and reports it"
 # udev may keep the disk open for a moment.
 wait_for 10 rmmod rnbd
 wait_for 10 story_is "disk $name" "$all connecting>live live>closing"

@@ -140,5 +140,5 @@ detach rnbd0
 configfs_clear
 unload
 
-diff -ru "$GOLDEN" "$OUT/golden" || die "not as in tests/vm/golden; is that wanted?"
+diff -ru "$GOLDEN" "$OUT/golden" || die "output differs from tests/vm/golden; if that is intended, update the files"
 note "$(find "$OUT/golden" -type f | wc -l) files"

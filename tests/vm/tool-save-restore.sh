@@ -23,14 +23,14 @@ fails_with() {
 	echo "! $*"
 	echo "${text//rnbd:/  rnbd:}"
 	[ "$status" = "$code" ] || die "exit status $status: $*"
-	grep -q -- "$want" <<<"$text" || die "\"$want\" is not said: $*"
+	grep -q -- "$want" <<<"$text" || die "\"$want\" is not reported: $*"
 }
 
 # says PATTERN: $text contains PATTERN
-says() { grep -q -- "$1" <<<"$text" || die "\"$1\" is not said"; }
+says() { grep -q -- "$1" <<<"$text" || die "\"$1\" is not reported"; }
 
 # unchanged FILE: the configuration of the target equals FILE
-unchanged() { rnbd save - | cmp - "$1" || die "the target is not as $1 says"; }
+unchanged() { rnbd save - | cmp - "$1" || die "the target differs from $1"; }
 
 set_host_id
 target_start
@@ -51,7 +51,7 @@ same "$(rnbd host weight "$H2")" 300 "the weight of a host"
 run rnbd host cgroup "$H2" rnbd.slice//rnbd-b.slice/
 same "$(rnbd host cgroup "$H2" 2>"$OUT/cgroup")" /rnbd.slice/rnbd-b.slice "the cgroup of a host"
 grep -q 'is missing or has no io controller: limits of / apply' "$OUT/cgroup" ||
-	die "not said that it does not exist"
+	die "not reported that the cgroup does not exist"
 run rnbd export window blk 64
 same "$(cat "$CFG/exports/blk/window")" 64 "the window of an export"
 same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
@@ -70,7 +70,7 @@ run rnbd restore --check
 same "$(grep -c '"uuid"' $FILE)" 7 "UUIDs of three hosts and four exports"
 grep -q "\"${BY_HAND,,}\"" $FILE || die "the host with capitals is missing"
 
-echo "restore with everything there: nothing happens"
+echo "restore of the current configuration changes nothing"
 run rnbd restore
 run rnbd restore --compare
 unchanged $FILE
@@ -94,7 +94,7 @@ for limit in max_pool_bytes:1048576 max_session_pool_bytes:524288 max_sessions:3
 	rnbd host list --json | grep -q "\"${limit%:*}\": ${limit#*:}," || die "$limit is not in host list --json"
 done
 
-echo "the same once more"
+echo "adding the same again"
 add=(rnbd export add blk --path "$disk" --host "$H2" --port "$ADDR")
 run "${add[@]}" --idempotent
 fails 'export show blk' "${add[@]}"
@@ -124,39 +124,39 @@ for id in 1 2 3; do echo 0 >"$CFG/ports/$id/enable"; done
 fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
 run rnbd export remove late
 fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
-[ ! -e "$CFG/exports/late" ] || die "half an export is left over"
+[ ! -e "$CFG/exports/late" ] || die "a partial export is left"
 # A command that fails after it has enabled a port disables the port again.
 fails 'cannot set 1' "${add[@]}" --port "$ADDR" --port 10.9.0.77
 same "$(cat "$CFG/ports/1/state")" disabled "the port that a failed command had enabled"
 run rnbd restore
 unchanged $FILE
 
-echo "limits and hosts that nobody needs"
+echo "limits, and hosts that are no longer used"
 run rnbd host limit "$H2" none
-same "$(cat "$CFG/hosts/$H2/max_pool_bytes")" 0 "the limit that is none"
+same "$(cat "$CFG/hosts/$H2/max_pool_bytes")" 0 "max_pool_bytes without a limit"
 fails "host $H2 differs: max_pool_bytes is \"0\", not \"1048576\"" rnbd restore
 limits() { cat "$CFG/hosts/$H2"/max_{pool_bytes,session_pool_bytes,sessions} | xargs; }
-same "$(limits)" "0 524288 3" "limits, of which one was taken away"
+same "$(limits)" "0 524288 3" "limits, one removed"
 run rnbd restore --compare
 run rnbd host limit "$H2" --sessions none
-same "$(limits)" "0 524288 0" "limits, of which two were taken away"
+same "$(limits)" "0 524288 0" "limits, two removed"
 fails "host $H2 differs: max_sessions is \"0\", not \"3\"" rnbd restore
 run rnbd host limit "$H2" --session-pool none --sessions 4294967295
 same "$(limits)" "0 0 4294967295" "limits"
 fails_with 2 "sessions 0: wanted" rnbd host limit "$H2" 1M --sessions 0
 same "$(limits)" "0 0 4294967295" "limits after one that was refused"
 run rnbd host limit "$H2" 1024k --session-pool 512k --sessions 3
-(echo 9223372036854775808 >"$CFG/hosts/$H2/max_pool_bytes") 2>/dev/null && die "a limit beyond all bounds"
+(echo 9223372036854775808 >"$CFG/hosts/$H2/max_pool_bytes") 2>/dev/null && die "a limit above the maximum was accepted"
 dmesg_has "host $H2: max_pool_bytes is a number up to 9223372036854775807" || die "no reason in the log"
 run rnbd host allow file "$(host_id 9)"
 fails '(file); first run for each: rnbd host deny EXPORT' rnbd host remove "$(host_id 9)"
 run rnbd host deny file "$(host_id 9)"
-[ -e "$CFG/hosts/$(host_id 9)" ] || die "the host is gone already"
+[ -e "$CFG/hosts/$(host_id 9)" ] || die "the host was removed too early"
 run rnbd host remove "$(host_id 9)"
 [ ! -e "$CFG/hosts/$(host_id 9)" ] || die "the host is still there"
 unchanged $FILE
 
-echo "hosts and ports that come and go"
+echo "hosts and ports are added and removed"
 run rnbd host allow file "$H2"
 fails "$H2" rnbd restore
 says "export file differs: it allows host $H2"
@@ -192,7 +192,7 @@ is_live() { [ "$(state)" = live ]; }
 wait_for 60 is_live
 fio --name=again --filename="$dev" --direct=1 --ioengine=libaio --verify=crc32c-intel \
 	--verify_fatal=1 --verify_only --rw=randwrite --bs=4k --size=256k --minimal >/dev/null ||
-	die "other data"
+	die "the disk has wrong data"
 detach "$dev"
 
 echo "clear, restore"
@@ -205,7 +205,7 @@ dev=$(attach blk) || exit 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=4 --size=256k
 detach "$dev"
 
-echo "a restore of which a part fails"
+echo "a restore that fails in part"
 sed "s#/mnt/b/f\"#/mnt/b/other\"#; s#$ADDR\"#10.9.0.77\"#" $FILE >/tmp/part.json
 sed -i "0,/10.9.0.77/s//$ADDR/" /tmp/part.json
 run rnbd clear
@@ -224,7 +224,7 @@ same "$(cat "$CFG/exports/file/path")" /mnt/b/other "its path"
 run rnbd restore --clear
 unchanged $FILE
 
-echo "nothing is cleared for what this machine does not have"
+echo "restore --clear clears nothing if a path or an address is missing"
 sed "s#/mnt/b/f\"#/mnt/b/none\"#" $FILE >/tmp/part.json
 fails 'nothing is cleared' rnbd restore --clear /tmp/part.json
 says 'export file: /mnt/b/none: No such file or directory (on this machine, now)'
@@ -233,7 +233,7 @@ fails 'nothing is cleared' rnbd restore --clear /tmp/part.json
 says 'port 1: 10.9.0.77: Cannot assign requested address'
 unchanged $FILE
 
-echo "a path that comes late"
+echo "a path that appears late"
 rnbd clear || die "clear failed"
 run mv /mnt/b/f /mnt/b/f.late
 rnbd restore --wait 240 2>/tmp/waiting &
@@ -242,8 +242,8 @@ waits() { grep -q 'waiting 240 s for /mnt/b/f (export file)' /tmp/waiting; }
 wait_for 60 waits
 port_has_blk() { rnbd port list | grep -q "^1  *$ADDR  *4427  *listening .*blk"; }
 wait_for 60 port_has_blk
-same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "meanwhile enabled"
-same "$(grep -c waiting /tmp/waiting)" 1 "paths that are waited for"
+same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "exports that are enabled until then"
+same "$(grep -c waiting /tmp/waiting)" 1 "paths that restore waits for"
 # A save while the restore waits keeps the export that is missing.
 cp $FILE /tmp/meanwhile.json
 run rnbd save /tmp/meanwhile.json
@@ -253,9 +253,9 @@ wait $restore || die "restore --wait failed: $(cat /tmp/waiting)"
 unchanged $FILE
 start=$SECONDS
 run rnbd restore --wait 240
-need_counter $((SECONDS - start)) -lt 200 "seconds with nothing to wait for"
+need_counter $((SECONDS - start)) -lt 200 "seconds of a restore with nothing to wait for"
 
-echo "a path that never comes, and a save then"
+echo "a path that never appears, and a save afterwards"
 rnbd clear || die "clear failed"
 run mv /mnt/b/f /mnt/b/f.late
 start=$SECONDS
@@ -266,12 +266,12 @@ need_counter $((SECONDS - start)) -lt 120 "seconds"
 same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "enabled"
 text=$(rnbd save 2>&1) || die "save failed: $text"
 says 'export file is disabled because /mnt/b/f is missing; the file keeps it enabled'
-cmp $FILE "$OUT/target.json" || die "the file does not have it enabled"
+cmp $FILE "$OUT/target.json" || die "the export is not enabled in the file"
 rnbd save - | cmp -s - $FILE && die "the export is enabled without its file"
 # The save keeps nothing if there is no file, or a file without a configuration, or if the path is
 # there and an administrator has disabled the export.
 run rnbd save /tmp/fresh.json
-rnbd save - | cmp - /tmp/fresh.json || die "a new file is not as the target"
+rnbd save - | cmp - /tmp/fresh.json || die "a new file differs from the target"
 echo old >/tmp/fresh.json
 text=$(rnbd save /tmp/fresh.json 2>&1) || die "save failed: $text"
 says 'not a configuration'
@@ -282,7 +282,7 @@ rnbd save - | cmp - /tmp/meanwhile.json || die "a disabled export stays enabled 
 run rnbd restore
 unchanged $FILE
 
-echo "files that are refused, whole"
+echo "files that are refused as a whole"
 bad() {
 	fails_with 2 "$1" rnbd restore --check /tmp/bad.json
 	fails_with 2 "$1" rnbd restore --clear /tmp/bad.json
@@ -296,11 +296,11 @@ fails 'No such file' rnbd restore --check /tmp/nosuch.json
 fails 'No such file' rnbd restore --compare /tmp/nosuch.json
 unchanged $FILE
 
-echo "a file that cannot be written stays as it was"
+echo "a file that cannot be written is not changed"
 mount -t tmpfs -o size=4k tmpfs /mnt/t || die "no tmpfs"
 echo old >/mnt/t/c.json
 fails 'No space left' rnbd save /mnt/t/c.json
-same "$(cat /mnt/t/c.json) $(ls -A /mnt/t)" "old c.json" "what is on the full disk"
+same "$(cat /mnt/t/c.json) $(ls -A /mnt/t)" "old c.json" "files on the full disk"
 mount -o remount,ro /mnt/t
 fails 'Read-only' rnbd save /mnt/t/c.json
 umount /mnt/t
@@ -315,9 +315,9 @@ unchanged /mnt/t/c.json
 
 run rm /mnt/t/c.json
 fails 'dangling symbolic link' rnbd save /mnt/t/link.json
-same "$(ls -A /mnt/t) $(readlink /mnt/t/link.json)" "link.json c.json" "what is there"
+same "$(ls -A /mnt/t) $(readlink /mnt/t/link.json)" "link.json c.json" "files and link target"
 
-echo "a file keeps its owner, and nobody gets to read it"
+echo "a file keeps its owner, and no other user can read it"
 for mode in 600 400 640 666; do
 	echo old >/mnt/t/owned.json
 	chown 65534:7 /mnt/t/owned.json
@@ -325,10 +325,10 @@ for mode in 600 400 640 666; do
 	run rnbd save /mnt/t/owned.json
 	want=600
 	[ $mode != 400 ] || want=400
-	same "$(stat -c %a:%u:%g /mnt/t/owned.json)" $want:65534:7 "mode and owner of one that was $mode"
+	same "$(stat -c %a:%u:%g /mnt/t/owned.json)" $want:65534:7 "mode and owner of a file with mode $mode"
 done
 
-echo "checking needs neither root nor the module"
+echo "restore --check needs neither root nor the module"
 run rnbd clear
 unload
 run setpriv --reuid 65534 --clear-groups rnbd restore --check - <$FILE

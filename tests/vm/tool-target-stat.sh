@@ -111,7 +111,7 @@ session=$(rnbd session list --target --json | jq '[.[] | select(.state == "live"
 total=$(gawk '{ sub("requests=", "", $2); sum += $2 } END { print sum }' "$CFG/exports/disk0/io_stat")
 need_counter "$session" -lt "$((total - 50))" "requests of the new session"
 
-echo "the host did what its only export did, and the tool says the same"
+echo "counters of the host and of its only export are the same, also in the tool"
 wait_for 10 sh -c "[ \$(cat /sys/block/${dev##*/}/rnbd/pool_used) = 0 ]"
 same "$(cat "$CFG/hosts/$HOST/io_stat")" "$(cat "$CFG/exports/disk0/io_stat")" "the host"
 same "$(rnbd host stat "$HOST" --json | jq -c 'del(.time, .host)')" \
@@ -207,10 +207,10 @@ text=$(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all \
 grep -q 'only root may read' <<<"$text" || die "not reported: $text"
 prometheus_text "$OUT/nobody.prom"
 same "$(series "$OUT/nobody.prom" rnbd_target_up) $(grep -c '^rnbd_disk_info' "$OUT/nobody.prom")" "1 $WAITING" \
-	"target and disks of a user"
+	"target and disks shown to a user"
 same "$(grep -c '^rnbd_target_\(export\|host\)_' "$OUT/nobody.prom")" 0 "metrics of exports for a user"
 run mount --bind /proc/$$/mem "$CFG/exports/disk0/io_stat"
-if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "a statistic that cannot be read is no failure"; fi
+if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "an unreadable statistic did not fail"; fi
 run umount "$CFG/exports/disk0/io_stat"
 same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
 wait_for 60 dmesg_has 'waits for the storage of export'

@@ -31,7 +31,7 @@ same "$(property "$dev" ID_SERIAL)" $DISK ID_SERIAL
 same "$(property "$dev" ID_MODEL)" disk0 ID_MODEL
 same "$(property "$dev" ID_VENDOR)" rnbd ID_VENDOR
 same "$(property "$dev" SYSTEMD_READY)" "" SYSTEMD_READY
-[[ :$(property "$dev" TAGS): == *:systemd:* ]] || die "systemd does not look at $dev"
+[[ :$(property "$dev" TAGS): == *:systemd:* ]] || die "$dev has no tag for systemd"
 run lsblk -o NAME,SIZE,SERIAL,MODEL "$dev"
 same "$(lsblk -dno SERIAL "$dev")" $DISK "lsblk's serial"
 same "$(lsblk -dno MODEL "$dev")" disk0 "lsblk's model"
@@ -51,7 +51,7 @@ note "a file system that is there already"
 dev=$(attach disk0 --queues 1) || exit
 wait_for 30 link_to /dev/disk/by-uuid/$UUID "$dev"
 
-note "events while there is no connection leave the links as they are"
+note "events without a connection do not change the links"
 run rnbd export disable disk0
 wait_for 30 state_is "$dev" reconnecting
 echo change >"/sys/block/${dev##*/}/uevent"
@@ -77,7 +77,7 @@ wait_for 30 link_to /dev/disk/by-partuuid/12345678-01 "${dev}p1"
 wait_for 30 property_is "${dev}p1" ID_SERIAL $DISK
 wait_for 30 no_link /dev/disk/by-uuid/$UUID
 
-note "two disks of one export: the link is that of the one that can be written"
+note "two disks of one export: the link points to the writable one"
 other=$(attach disk0 --queues 1 --read-only --host-id "$(host_id 2)") || exit
 run udevadm settle --timeout=60
 same "$(property "$other" ID_SERIAL)" $DISK "ID_SERIAL of the other disk"
@@ -87,7 +87,7 @@ wait_for 30 link_to $ID "$other"
 detach "$other"
 wait_for 30 no_link $ID
 
-note "detach right after a write, again and again"
+note "detach right after a write, many times"
 for ((i = 0; i < 5; i++)); do
 	dev=$(attach disk1 --queues 1) || exit
 	dd if=/dev/zero of="$dev" bs=4k count=1 status=none || die dd

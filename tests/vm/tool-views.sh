@@ -34,7 +34,7 @@ echo "without the module"
 fails 1 'modprobe rnbd' rnbd show rnbd0
 fails 1 'modprobe rnbd' rnbd stat
 same "$(rnbd stat --prometheus | grep -v ^# | xargs)" "rnbd_up 0 rnbd_target_up 0" "without the modules"
-rnbd stat --prometheus >"$OUT/none" || die "no answer without the module"
+rnbd stat --prometheus >"$OUT/none" || die "stat --prometheus failed without the module"
 prometheus_text "$OUT/none"
 run rnbd detach db --idempotent
 
@@ -44,25 +44,25 @@ modprobe rnbd
 same "$(rnbd stat --prometheus | grep '^rnbd_[a-z_]*up' | xargs)" "rnbd_up 1 rnbd_target_up 1" "without a disk"
 same "$(rnbd list --json | jq -c .)" "[]" "no disks"
 
-echo "two at the same time, of which one attaches, with a name and without"
+echo "two concurrent attach --idempotent, of which one attaches, with and without a name"
 for named in "--name both" ""; do
 	# shellcheck disable=SC2086 # two words or none
 	at_once=(rnbd attach "$ADDR" disk0 $named --queues 1 --pool 4M --idempotent)
 	"${at_once[@]}" >"$OUT/both1" &
 	both=$!
-	"${at_once[@]}" >"$OUT/both2" || die "one of them failed"
-	wait $both || die "one of them failed"
+	"${at_once[@]}" >"$OUT/both2" || die "an attach failed"
+	wait $both || die "an attach failed"
 	same "$(cat "$OUT/both1")" "$(cat "$OUT/both2")" "the disk of both"
 	same "$(rnbd list --json | jq length)" 1 "disks"
 	run rnbd detach "$(cat "$OUT/both1")"
 done
 
-echo "attached once, however often it is asked for"
+echo "attach --idempotent attaches once"
 asked=(disk0 --name db --queues 1 --queue-depth 32 --pool 4M --policy fail --idempotent)
 dev=$(attach "${asked[@]}") || exit 1
 name=${dev##*/}
 same "$(attach "${asked[@]}")" "$dev" "attached again"
-same "$(attach disk0 --idempotent)" "$dev" "attached again, whatever with"
+same "$(attach disk0 --idempotent)" "$dev" "attached again, without options"
 same "$(attach disk0 --idempotent --name db --json | jq -r .disk)" "$name" "attached again, as JSON"
 same "$(rnbd list --json | jq length)" 1 "disks"
 fails 1 "$name is attached with --name db, not log; --queue-depth 32, not 64" \
@@ -72,7 +72,7 @@ fails 1 "--read-only off, not on" rnbd attach "$ADDR" disk0 --idempotent --read-
 fails 1 db rnbd attach "$ADDR" disk0 --name db
 fails 2 "--name $name" rnbd attach "$ADDR" disk0 --name "$name"
 
-echo "by each of its names"
+echo "a disk is found by each of its names"
 mkdir -p /dev/disk/by-id
 ln -sf "../../$name" /dev/disk/by-id/rnbd-$UUID
 mknod /tmp/node b $((0x$(stat -c %t "$dev"))) $((0x$(stat -c %T "$dev")))
@@ -101,7 +101,7 @@ fails 2 "name the whole disk: $dev" rnbd detach "${dev}p1"
 fails 2 "name the whole disk: $dev" rnbd detach "${name}p1"
 run partx -d "$dev"
 
-echo "two disks with one export: the UUID does not say which"
+echo "two disks with one export: the UUID is ambiguous"
 second=$(attach disk0 --queues 1 --pool 4M --host-id "$(host_id 2)") || exit 1
 fails 1 "$name, ${second##*/}; name one of them" rnbd detach $UUID
 same "$(rnbd list | gawk '{ print $1, $NF }' | xargs)" "DISK NAME $name db ${second##*/} -" "the table"
@@ -144,7 +144,7 @@ gawk 'NR == 1 { if ($1 != "TIME" || NF != 12) exit 1; next }
       END { if (busy < 3) exit 1 }' "$OUT/table" || die "not a table of rates"
 same "$(rnbd stat --all 1 2 --json | wc -l)" 2 "samples"
 
-echo "nothing is going on: every view says the same"
+echo "without I/O every view has the same values"
 wait_for 10 sh -c "[ \$(cat /sys/block/$name/rnbd/pool_used) = 0 ]"
 rnbd show db --json >"$OUT/show" || die "show failed"
 rnbd stat db --json >"$OUT/stat" || die "stat failed"
@@ -185,7 +185,7 @@ rnbd list db --json | jq -e --slurpfile show "$OUT/show" '.[0] | del(.attached_m
 	die "show and list differ"
 grep -qx '  pool_bytes: 4194304' "$OUT/show.txt" || die "no size of the pool"
 
-echo "a disk that goes and comes while rates are told"
+echo "a disk is detached and attached while rates are printed"
 rnbd stat --all 1 --json >"$OUT/coming" 2>"$OUT/coming.err" &
 rates=$!
 lines() { [ "$(jq -rs "map(select($1)) | length" "$OUT/coming")" -ge 1 ]; }
@@ -196,10 +196,10 @@ dev=$(attach disk0 --name other --queues 1 --pool 4M) || exit 1
 dd if="$dev" of=/dev/null bs=1M count=8 iflag=direct status=none || die "read failed"
 wait_for 15 lines '.name == "other" and .read_bytes_per_second > 0'
 jq -se 'all(.seconds > 0 and .read_iops >= 0 and .read_iops < 1000000)' "$OUT/coming" ||
-	die "rates of a disk that came anew"
+	die "rates of a disk that was attached again"
 run rnbd detach other
 configfs_clear
 unload
 wait $rates
 same $? 1 "end of rnbd stat without the module"
-grep -q 'was unloaded' "$OUT/coming.err" || die "unclear: $(cat "$OUT/coming.err")"
+grep -q 'was unloaded' "$OUT/coming.err" || die "unexpected message: $(cat "$OUT/coming.err")"

@@ -49,9 +49,9 @@ mounted() {
 }
 
 mapfile -t all < <(rnbd help | sed -n 's/^  \([a-z]\+ \?[a-z-]*\)  .*/\1/p' | sed 's/ $//')
-[ ${#all[@]} -ge 15 ] || die "rnbd help tells of ${#all[@]} commands"
+[ ${#all[@]} -ge 15 ] || die "rnbd help lists only ${#all[@]} commands"
 
-note "no command, no such command, no such option"
+note "no command, unknown command, unknown option"
 wrong 2 'frobnicate' 'rnbd help' -- rnbd frobnicate
 wrong 2 'export frobnicate' 'rnbd help export' -- rnbd export frobnicate
 wrong 2 'export needs a command' 'rnbd help export' -- rnbd export
@@ -219,7 +219,7 @@ target_start
 modprobe rnbd || die "modprobe rnbd failed"
 disk=$(null_disk 32) || exit 1
 
-note "nothing there yet"
+note "nothing is configured"
 for command in 'list gone' 'remove gone' 'enable gone' 'disable gone' 'resize gone' "allow gone $ID" "deny gone $ID"; do
 	# shellcheck disable=SC2086 # words of a command
 	wrong 1 gone 'rnbd export list' -- rnbd export $command
@@ -275,18 +275,18 @@ wrong 1 'port remove 1' 'disk0' '--force' -- rnbd port remove 1
 other=$(null_disk 32) || exit 1
 mounted "$other" /mnt/other
 wrong 1 'busy' 'busy' -- rnbd export add busy --path "$other" --host "$ID"
-[ ! -e "$CFG/exports/busy" ] || die "half an export is left over"
+[ ! -e "$CFG/exports/busy" ] || die "a partial export is left"
 umount /mnt/other
 uuid=$(cat "$CFG/exports/disk0/uuid")
 wrong 1 'other' 'export disk0' "$uuid" 'rnbd export disable disk0' -- \
 	rnbd export add other --path "$other" --uuid "${uuid^^}"
-[ ! -e "$CFG/exports/other" ] || die "half an export is left over"
+[ ! -e "$CFG/exports/other" ] || die "a partial export is left"
 mkdir "$CFG/exports/other"
 echo "$other" >"$CFG/exports/other/path"
 echo "$uuid" >"$CFG/exports/other/uuid"
 wrong 1 'other' 'export disk0' "$uuid" 'rnbd export disable disk0' -- rnbd export enable other
 (echo 1 >"$CFG/exports/other/enable") 2>/dev/null && die "two exports have one UUID"
-dmesg_has 'export other: export disk0 is enabled and has the same uuid' || die "the kernel does not say so"
+dmesg_has 'export other: export disk0 is enabled and has the same uuid' || die "not in the kernel log"
 run rnbd export disable disk0
 run rnbd export enable other
 wrong 1 'disk0' 'export other' 'rnbd export disable other' -- rnbd export enable disk0
@@ -304,12 +304,12 @@ run rnbd export add file --path /mnt/other/file --host "$ID"
 for name in /mnt/other/file /mnt/other/hard /mnt/other/soft /mnt/bound/hard; do
 	wrong 1 'again' 'busy' 'kernel log' -- rnbd export add again --path $name --cache pagecache
 	dmesg_has "export again: $name is in use by export file as /mnt/other/file; disable" ||
-		die "the kernel does not say who has $name"
+		die "the kernel log does not name the user of $name"
 done
 for name in "$disk" /mnt/other/node; do
 	wrong 1 'again' 'busy' 'kernel log' -- rnbd export add again --path "$name" --cache pagecache
 	dmesg_has "export again: $name is in use by export disk0 as $disk; disable" ||
-		die "the kernel does not say who has $name"
+		die "the kernel log does not name the user of $name"
 done
 run rnbd export disable file
 run rnbd export add again --path /mnt/bound/hard --cache pagecache
@@ -327,7 +327,7 @@ wrong 1 "$ID" 'not allowed' -- rnbd export deny disk0 "$ID"
 wrong 2 'UUID' '--host 12' -- rnbd export add other --path "$other" --host 12
 wrong 2 'UUID' '--uuid 12' -- rnbd export add other --path "$other" --uuid 12
 wrong 2 "--port $ADDR:x" 'ADDR:PORT' -- rnbd export add other --path "$other" --port "$ADDR:x"
-[ ! -e "$CFG/exports/other" ] || die "half an export is left over"
+[ ! -e "$CFG/exports/other" ] || die "a partial export is left"
 
 note "a disk in use"
 dev=$(attach disk0 --name mine) || exit 1
@@ -379,5 +379,5 @@ detach "$dev"
 umount /mnt/other
 configfs_clear
 unload
-[ "$bad" = 0 ] || die "$bad of $rows are not as they should be"
+[ "$bad" = 0 ] || die "$bad of $rows wrong uses had an unexpected result"
 note "$rows wrong uses"

@@ -114,7 +114,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info_t *info, int argc, c
 	(void)info;
 	for (i = 0; i < argc; i++) {
 		if (strncmp(argv[i], "out=", 4)) {
-			fprintf(stderr, "count: what is %s? (out=PREFIX)\n", argv[i]);
+			fprintf(stderr, "count: unknown argument %s; known: out=PREFIX\n", argv[i]);
 			return -1;
 		}
 		prefix = strdup(argv[i] + 4);

@@ -153,7 +153,7 @@ static void expect(struct message *msg, const char *what, int one, int other, bo
 		return;
 	nr_refused++;
 	if (text && !answer.text[0]) {
-		complain("%s: error %d without a text", what, answer.error);
+		complain("%s: error %d without a message", what, answer.error);
 		nl_show(msg);
 	}
 }
@@ -296,19 +296,19 @@ static void cases_of_string(const struct command *c, const struct field *f)
 	char text[4096];
 	unsigned int i;
 
-	try_bytes(c, f, "no byte", NULL, 0, false);
+	try_bytes(c, f, "0 bytes", NULL, 0, false);
 	try_bytes(c, f, "no NUL", "xxxxxxxx", 8, false);
 	memset(text, '1', sizeof(text));
-	try_bytes(c, f, "much without NUL", text, sizeof(text), false);
+	try_bytes(c, f, "too long without NUL", text, sizeof(text), false);
 	text[sizeof(text) - 1] = '\0';
-	try_bytes(c, f, "much", text, sizeof(text), false);
+	try_bytes(c, f, "too long", text, sizeof(text), false);
 	text[f->max + 1] = '\0';
-	try_bytes(c, f, "one too many", text, f->max + 2, false);
+	try_bytes(c, f, "one byte too long", text, f->max + 2, false);
 	/* no byte may follow the terminating NUL */
 	memset(text, 0, sizeof(text));
 	memcpy(text, f->lawful, strlen(f->lawful));
 	text[f->max + 2] = 'x';
-	try_bytes(c, f, "more behind its NUL", text, f->max + 3, false);
+	try_bytes(c, f, "bytes after the NUL", text, f->max + 3, false);
 
 	if (f->attr == RNBD_ATTR_DISK)
 		return;
@@ -318,8 +318,8 @@ static void cases_of_string(const struct command *c, const struct field *f)
 		return;
 	memset(text, 'a', sizeof(text));
 	text[f->max] = '\0';
-	try_bytes(c, f, "as long as may be", text, f->max + 1, true);
-	try_bytes(c, f, "a dot first", ".x", 3, false);
+	try_bytes(c, f, "longest", text, f->max + 1, true);
+	try_bytes(c, f, "leading dot", ".x", 3, false);
 	if (f->attr != RNBD_ATTR_NAME)
 		return;
 	try_bytes(c, f, "a disk's own name", "rnbd3", 6, false);
@@ -348,7 +348,7 @@ static void cases_of_type(const struct command *c, const struct field *f)
 
 	lawful(&msg, c, f);
 	nl_put(&msg, f->attr | NLA_F_NESTED, "\x08\0\x01\0garb", 8);
-	expect(&msg, label("%s, attribute %u: a nest", c->name, f->attr), EINVAL, ERANGE, true);
+	expect(&msg, label("%s, attribute %u: nested", c->name, f->attr), EINVAL, ERANGE, true);
 }
 
 static void cases_of_missing(const struct command *c, const struct field *f)
@@ -396,7 +396,7 @@ static void cases_of_others(const struct command *c)
 		expect(&msg, label("%s: attribute %u", c->name, attr), EINVAL, EINVAL, true);
 		lawful(&msg, c, NULL);
 		nl_put(&msg, attr | NLA_F_NESTED, garbage, sizeof(garbage));
-		expect(&msg, label("%s: nest %u", c->name, attr), EINVAL, EINVAL, true);
+		expect(&msg, label("%s: nested attribute %u", c->name, attr), EINVAL, EINVAL, true);
 	}
 	for (i = 0; i < ARRAY_SIZE(far); i++) {
 		lawful(&msg, c, NULL);
@@ -484,7 +484,7 @@ static void cases_of(const struct command *c)
 	unsigned int i;
 
 	lawful(&msg, c, NULL);
-	expect(&msg, label("%s: lawful", c->name), c->beyond, c->beyond, true);
+	expect(&msg, label("%s: valid", c->name), c->beyond, c->beyond, true);
 	for (i = 0; i < c->nr; i++) {
 		const struct field *f = &c->fields[i];
 
@@ -583,7 +583,7 @@ void cases_denied(int fd, int client, unsigned int client_group, int target,
 		lawful(&msg, c, NULL);
 		expect(&msg, label("%s without privilege", c->name), EPERM, EPERM, true);
 		begin(&msg, c);
-		expect(&msg, label("%s of nothing without privilege", c->name), EPERM, EPERM,
+		expect(&msg, label("%s without attributes and privilege", c->name), EPERM, EPERM,
 		       true);
 	}
 	nl_begin(&msg, client, NLM_F_DUMP, RNBD_CMD_LIST);
@@ -594,7 +594,7 @@ void cases_denied(int fd, int client, unsigned int client_group, int target,
 	nl_begin(&msg, target, NLM_F_DUMP, RNBDT_CMD_GET_SESSION);
 	expect(&msg, "sessions without privilege", EPERM, EPERM, false);
 	if (nl_join(fd, client_group) != EPERM || nl_join(fd, target_group) != EPERM)
-		complain("events without privilege");
+		complain("events can be received without privilege");
 	printf("without privilege: %u cases, %u refused, %u disks seen\n", nr_cases, nr_refused,
 	       answer.messages);
 }

@@ -22,14 +22,14 @@
 #include "abuse.h"
 
 static const char help_text[] =
-	"usage: abuse cases                    break every rule, one at a time\n"
+	"usage: abuse cases                    violate every rule, one at a time\n"
 	"       abuse soup NUMBER SEED         random messages\n"
 	"       abuse denied                   without privilege\n"
 	"       abuse race CONFIG SECONDS SEED PATH...\n"
 	"                                      processes change the same objects of the\n"
 	"                                      target, whose storage is in PATH...\n"
 	"\n"
-	"Both modules have to be loaded, and nothing be attached.\n";
+	"Both modules must be loaded, and no disk attached.\n";
 
 unsigned int seconds_factor = 1;
 static unsigned int nr_complaints;
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	families[0] = nl_family(fd, RNBD_GENL_NAME, &client_group);
 	families[1] = nl_family(fd, RNBDT_GENL_NAME, &target_group);
 	if (!families[0] || !families[1])
-		fail("a family is missing: are both modules loaded?");
+		fail("a netlink family is missing; load both modules");
 
 	if (!strcmp(what, "cases")) {
 		cases_client(fd, families[0]);

@@ -77,7 +77,7 @@ static void take_tlvs(const uint8_t *at, size_t left, struct answer *answer)
 		size_t len = nla->nla_len, all = NLA_ALIGN(len);
 
 		if (len < NLA_HDRLEN || len > left)
-			fail("an extended acknowledgment makes no sense");
+			fail("invalid extended acknowledgment");
 		len -= NLA_HDRLEN;
 		switch (nla->nla_type & NLA_TYPE_MASK) {
 		case NLMSGERR_ATTR_MSG:
@@ -129,7 +129,7 @@ static bool take(const struct nlmsghdr *hdr, uint32_t seq, struct answer *answer
 	size_t head;
 
 	if (hdr->nlmsg_seq != seq)
-		fail("an answer to message %u, wanted is one to %u", hdr->nlmsg_seq, seq);
+		fail("reply to message %u, wanted a reply to %u", hdr->nlmsg_seq, seq);
 	if (hdr->nlmsg_type == NLMSG_ERROR)
 		head = sizeof(*err);
 	else if (hdr->nlmsg_type == NLMSG_DONE)
@@ -156,7 +156,7 @@ static void take_all(int fd, uint32_t seq, struct answer *answer)
 		const struct nlmsghdr *hdr = (const struct nlmsghdr *)buf;
 
 		if (got < 0)
-			fail("no answer: %s", strerror(errno));
+			fail("no reply: %s", strerror(errno));
 		for (; NLMSG_OK(hdr, got); hdr = NLMSG_NEXT(hdr, got))
 			if (take(hdr, seq, answer))
 				return;

@@ -342,7 +342,7 @@ static int ask(int fd, enum op op, struct message *msg, struct answer *answer)
 	counters->refused[op]++;
 	if (!answer->text[0]) {
 		counters->odd++;
-		fprintf(stderr, "%s: error %d without a text\n", op_names[op], answer->error);
+		fprintf(stderr, "%s: error %d without a message\n", op_names[op], answer->error);
 	}
 	return answer->error;
 }
@@ -529,6 +529,6 @@ int race_run(const char *root, unsigned int seconds, uint64_t start, char **stor
 			complain("no %s succeeded", op_names[i]);
 	}
 	if (counters->odd)
-		complain("%u refusals that nothing explains", counters->odd);
+		complain("%u unexpected refusals", counters->odd);
 	return complaints() ? 1 : 0;
 }

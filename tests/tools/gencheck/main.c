@@ -36,43 +36,43 @@ struct options opt = {
 atomic_bool stop_requested, give_up;
 
 static const char help_text[] =
-	"usage: gencheck run    --journal FILE [OPTIONS] DISK   write, read, flush, judge\n"
-	"       gencheck verify --journal FILE... [OPTIONS] DISK  compare all of it\n"
-	"       gencheck show   --journal FILE [BLOCK]            what the journal says\n"
+	"usage: gencheck run    --journal FILE [OPTIONS] DISK   write, read, flush, check\n"
+	"       gencheck verify --journal FILE... [OPTIONS] DISK  compare all blocks\n"
+	"       gencheck show   --journal FILE [BLOCK]            print the journal\n"
 	"       gencheck plant  --journal FILE KIND BLOCK|any DISK  make a block wrong:\n"
 	"                       old, torn, lost, foreign, address, future, corrupt\n"
 	"\n"
-	"DISK is a block device or a file. A journal that exists is gone on with.\n"
+	"DISK is a block device or a file. An existing journal is continued.\n"
 	"\n"
 	"  --new                run: begin a new journal; the disk must be as --fill says\n"
-	"  --journal-io HOW     mmap: survives the checker; pwrite: on a share of the host\n"
-	"                       also the machine; auto (mmap if possible)\n"
-	"  --blocks N           4 KiB blocks of the area (all), kept in the journal like\n"
+	"  --journal-io HOW     mmap: survives a kill of gencheck; pwrite: on a share of the host\n"
+	"                       also that of the machine; auto (mmap if possible)\n"
+	"  --blocks N           4 KiB blocks of the area (all), stored in the journal like\n"
 	"  --first N            the first of them (0)\n"
 	"  --io N|A-B           blocks of an I/O (1)\n"
-	"  --seed N             of everything that is random (another each time)\n"
+	"  --seed N             seed of all random choices (a new one each time)\n"
 	"  --share I/N          the disk is shared by N machines, this one is number I from 0\n"
 	"  --fill BYTE|any      what a block holds before it is written (0)\n"
-	"  --writer N           who this is, 1 to 63 (1)\n"
-	"  --threads N          operations at a time (4)\n"
+	"  --writer N           number of this writer, 1 to 63 (1)\n"
+	"  --threads N          concurrent operations (4)\n"
 	"  --mix R:W:F[:D]      reads, writes, flushes, durable writes (40:58:2:0)\n"
-	"  --time S, --ops N    the end, by seconds or operations (10 s)\n"
+	"  --time S, --ops N    end after so many seconds or operations (10 s)\n"
 	"  --on-error HOW       stop (default), continue, retry or retry:SECONDS (60)\n"
 	"  --after-crash        verify: the target crashed\n"
-	"  --errors-seen        verify: and the disk has reported errors since: what was\n"
-	"                       not flushed may be gone\n"
-	"  --adopt              verify: go on from what was found\n"
-	"  --limit N            wrong blocks that are reported (20)\n"
-	"  --generation N       plant: this one\n"
-	"  --buffered           through the page cache, for files that know no O_DIRECT\n"
+	"  --errors-seen        verify: and the disk has reported errors since: data that\n"
+	"                       were not flushed may be lost\n"
+	"  --adopt              verify: take the blocks found as the new state\n"
+	"  --limit N            report at most so many wrong blocks (20)\n"
+	"  --generation N       plant: generation of the block\n"
+	"  --buffered           through the page cache, for files without O_DIRECT\n"
 	"  --progress           a line per second\n"
 	"\n"
-	"Exit codes: 0 right, 1 wrong usage or nothing could be done, 2 only I/O errors,\n"
+	"Exit codes: 0 no errors, 1 wrong usage or cannot start, 2 only I/O errors,\n"
 	"3 wrong data, 4 internal.\n";
 
 static void __attribute__((noreturn)) bad_usage(const char *option, const char *value)
 {
-	message("%s '%s' is not understood; see gencheck help", option, value);
+	message("%s '%s' is invalid; see gencheck help", option, value);
 	exit(EXIT_USAGE);
 }
 

@@ -142,7 +142,7 @@ static int choose(const struct journal *j, const char *block, enum kind kind,
 		if (!expect->pending && plantable(kind, expect, version))
 			return EXIT_RIGHT;
 	}
-	message("no block that can be made %s", kind_name(kind));
+	message("no block can be made %s", kind_name(kind));
 	return EXIT_USAGE;
 }
 
@@ -248,7 +248,7 @@ int command_show(const char *block)
 	} else if (journal_owns(&j, address)) {
 		show_block(&j, address);
 	} else {
-		message("block %s is not one of this journal", block);
+		message("block %s is not in this journal", block);
 		code = EXIT_USAGE;
 	}
 	journal_close(&j);

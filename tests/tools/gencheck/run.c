@@ -202,7 +202,7 @@ static int prepare(void)
 		if (!layout->blocks && blocks > layout->first)
 			layout->blocks = blocks - layout->first;
 		if (!layout->blocks) {
-			message("%s: no blocks there", opt.disk);
+			message("%s: too small for one block after --first", opt.disk);
 			return EXIT_USAGE;
 		}
 		if (journal_make(path, layout, opt.journal_io))
@@ -212,7 +212,7 @@ static int prepare(void)
 		return EXIT_USAGE;
 	layout = &run.journal.head->layout;
 	if (contradicts(layout)) {
-		message("%s: was begun with other options; --new begins another", path);
+		message("%s: was created with other options; --new creates a new journal", path);
 		return EXIT_USAGE;
 	}
 	if (disk_extend(run.fd, layout->first + layout->blocks, &blocks))

@@ -30,7 +30,7 @@ fail() {
 }
 
 # said REGEX: the output must match
-said() { grep -qE "$1" "$DIR/out" || fail "not there: $1"; }
+said() { grep -qE "$1" "$DIR/out" || fail "not in the output: $1"; }
 
 # value KEY: print a value of the last line of the output
 value() { sed -n '$s/.*[ ^]'"$1"'=\([^ ]*\).*/\1/p' "$DIR/out"; }
@@ -60,10 +60,10 @@ fi
 # --- no fault
 expect 0 run "${j[@]}" --io 1-8 --ops 2000 --mix 40:56:2:2 "$disk"
 if [ "$(value reads)" -lt 500 ] || [ "$(value writes)" -lt 800 ] || [ "$(value flushes)" -lt 10 ]; then
-	fail "not the mix that was asked for"
+	fail "not the requested mix of operations"
 fi
 expect 0 verify "${j[@]}" "$disk"
-[ "$(value blocks_read)" = 256 ] || fail "not all was read"
+[ "$(value blocks_read)" = 256 ] || fail "not all blocks were read"
 expect 0 run "${j[@]}" --ops 1000 "$disk"
 expect 0 verify "${j[@]}" --adopt "$disk"
 expect 0 run "${j[@]}" --ops 1000 --journal-io pwrite "$disk"
@@ -118,7 +118,7 @@ expect 0 verify --journal "$journal.crash" "$disk.crash"
 expect 0 run "${j[@]}" --ops 1 --mix 0:0:1 "$disk"
 expect 3 verify "${j[@]}" --after-crash --errors-seen "$disk.old"
 said " wrong_old="
-done_with "a crash takes what was not flushed, if there was an error"
+done_with "after a crash unflushed data may be lost, if there was an error"
 
 # --- durable writes need no flush
 rm -f "$disk"
@@ -160,7 +160,7 @@ for round in 1 2 3 4 5 6 7 8; do
 	wait $! 2>/dev/null
 	expect 0 verify "${j[@]}" "$disk"
 done
-done_with "killed in the middle, eight times"
+done_with "killed while it runs, eight times"
 
 # While a journal is replaced, the old or the new one must exist at every moment.
 expect 0 run "${j[@]}" --new --fill any --ops 50 "$disk"
@@ -196,7 +196,7 @@ wait
 grep -L 'result=right' "$DIR"/run[012] | grep . && fail "a writer failed"
 all=(--journal "$DIR/w0" --journal "$DIR/w1" --journal "$DIR/w2")
 expect 0 verify "${all[@]}" "$disk"
-[ "$(value blocks_read)" = 256 ] || fail "not all was read"
+[ "$(value blocks_read)" = 256 ] || fail "not all blocks were read"
 expect 0 plant --journal "$DIR/w1" old any "$disk"
 expect 3 verify "${all[@]}" "$disk"
 said ' wrong=1 .* wrong_old=1$'
@@ -214,7 +214,7 @@ expect 0 verify --journal "$DIR/a" --journal "$DIR/b" "$disk"
 expect 0 verify --journal "$DIR/b" --journal "$DIR/a" "$disk"
 expect 3 verify --journal "$DIR/a" --journal "$DIR/b" "$disk.late"
 said ' wrong_old='
-grep -qE ' wrong_(torn|foreign|address|future|corrupt)=' "$DIR/out" && fail "not only what is old"
+grep -qE ' wrong_(torn|foreign|address|future|corrupt)=' "$DIR/out" && fail "other faults than old blocks"
 done_with "a writer takes over"
 
 # --- I/O errors: a file with a size limit acts as a disk that becomes full
@@ -228,14 +228,14 @@ for how in stop continue retry:1; do
 		said ' result=io-errors '
 		[ "$(value EFBIG)" -gt 0 ] || fail "no EFBIG"
 		if [ $how = stop ]; then
-			[ "$(value failed)" -le 4 ] || fail "went on"
+			[ "$(value failed)" -le 4 ] || fail "gencheck continued after an error"
 		else
-			[ "$(value errors)" -gt 50 ] || fail "did not go on"
+			[ "$(value errors)" -gt 50 ] || fail "gencheck did not continue after errors"
 		fi
 	) || exit 1
 	expect 0 verify --journal "$DIR/e" "$disk"
 done
-done_with "errors are counted, and what failed is in doubt"
+done_with "errors are counted, and failed writes are in doubt"
 
 # Before the first write any data is valid, also a block of a former journal. If the first write of
 # this journal is in doubt, the version of the old block must not count as its result.
@@ -250,7 +250,7 @@ expect 0 run --threads 1 --journal "$DIR/later" --mix 1:0:0:0 --ops 3 "$disk"
 expect 0 verify --journal "$DIR/later" "$disk"
 expect 0 verify --journal "$DIR/later" --adopt "$disk"
 expect 0 verify --journal "$DIR/later" "$disk"
-done_with "what a former journal left is not taken for a write of this one"
+done_with "blocks of an earlier journal are not taken for writes of this one"
 
 # --- usage
 for wrong in "run $disk" "run ${j[*]}" "run ${j[*]} --mix 1 $disk" "run ${j[*]} --io 8-4 $disk" \
@@ -261,6 +261,6 @@ for wrong in "run $disk" "run ${j[*]}" "run ${j[*]} --mix 1 $disk" "run ${j[*]} 
 	# shellcheck disable=SC2086 # words
 	expect 1 $wrong
 done
-done_with "what cannot be done is refused"
+done_with "wrong usage is refused"
 
 echo "gencheck: $passed passed"

@@ -141,7 +141,7 @@ int command_verify(void)
 		}
 	}
 	if (at < end && !give_up)
-		message("interrupted: not all was read");
+		message("interrupted: not all blocks were read");
 	code = report_totals("verify");
 	if (at < end && code == EXIT_RIGHT)
 		code = EXIT_INTERNAL;

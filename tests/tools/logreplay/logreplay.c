@@ -180,7 +180,7 @@ static uint64_t parse_entry(const char *text)
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	if (errno || *end || text[0] < '0' || text[0] > '9')
-		fatal("'%s' is not a number of an entry", text);
+		fatal("'%s' is not the number of an entry", text);
 	return value;
 }
 

@@ -67,7 +67,7 @@ static void check_example(void)
 	memcpy(text.label, RNBD_LABEL_CLIENT, strlen(RNBD_LABEL_CLIENT));
 	test_hmac(key, sizeof(key), &text, sizeof(text), mac);
 	if (memcmp(mac, head, sizeof(head)))
-		die("the example of the document comes out as %02x%02x%02x%02x", mac[0], mac[1],
+		die("the HMAC of the documented example is %02x%02x%02x%02x", mac[0], mac[1],
 		    mac[2], mac[3]);
 }
 
@@ -85,7 +85,7 @@ void auth_read_secret(const char *file)
 		if (i == RNBD_SECRET_SIZE - 1)
 			break;
 		if (fscanf(f, "%2x", &byte) != 1)
-			die("half a secret in %s", file);
+			die("incomplete secret in %s", file);
 	}
 	fclose(f);
 	has_secret = true;

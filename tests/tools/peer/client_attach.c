@@ -115,7 +115,7 @@ static void attach_repeated(struct conn *c)
 
 	if (must_attach(c, HANDLE_INDEX, HANDLE_GENERATION, "hostile") &&
 	    memcmp(&before, &c->grant.a, sizeof(before)))
-		amiss("another answer to the same request");
+		amiss("the reply to the repeated request differs");
 	session_lives(c);
 }
 
@@ -136,7 +136,7 @@ static void attach_repeated_at_once(struct conn *c)
 	}
 	first = c->grant.a;
 	if (await_attach(c, &a, FIRST_ID + 1) || memcmp(&first, &c->grant.a, sizeof(first)))
-		amiss("another answer to the same request");
+		amiss("the reply to the repeated request differs");
 	must_read(c, OTHER_INDEX, 1, RNBD_ST_OK);
 	session_lives(c);
 }
@@ -184,7 +184,7 @@ static void attach_early(struct conn *c)
 	client_add_request(&f, read_of(OTHER_INDEX, 1));
 	frame_send(c, &f);
 	if (!await_attach(c, &a, FIRST_ID) && !await_reply(c, 4, 4096, NULL)) {
-		note("in time");
+		note("the attachment was complete before the request arrived");
 		session_lives(c);
 		return;
 	}
@@ -240,7 +240,7 @@ static void attach_16(struct conn *c)
 			amiss("status %u", le16toh(r.status));
 	}
 	if (nr < RNBD_CTL_OPEN_MAX)
-		amiss("%u answers", nr);
+		amiss("%u replies", nr);
 	session_lives(c);
 }
 
@@ -314,11 +314,11 @@ static void attach_readonly(struct conn *c)
 		return;
 	}
 	if (!(le32toh(c->grant.a.flags) & RNBD_EXPORT_READONLY))
-		amiss("the disk may be written");
+		amiss("the disk is not read-only");
 	entry.index = htole16(OTHER_INDEX);
 	status = simple_request(c, entry);
 	if (status != RNBD_ST_READONLY)
-		amiss("a WRITE of a reader: status %d", status);
+		amiss("a WRITE of a read-only host: status %d", status);
 	session_lives(c);
 }
 
@@ -344,7 +344,8 @@ static void attach_disown(struct conn *c)
 		frame_send(c, &f);
 		status = await_attach(c, &a, FIRST_ID + i);
 		if (status != RNBD_ST_NO_ATTACH)
-			amiss("the end of an ownership of %s: status %d", exports[i], status);
+			amiss("a DETACH that ends the ownership of %s: status %d",
+			      exports[i], status);
 	}
 	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_OK);
 	must_detach(c, OTHER_INDEX, 1, RNBD_ST_NO_ATTACH);
@@ -395,8 +396,8 @@ static void attach_detach_at_once(struct conn *c)
 		detached |= entry.type == RNBD_CTL_DETACHED && entry.id == FIRST_ID + 1;
 	}
 	if (!attached || !detached)
-		amiss("an ATTACH is %sanswered, its DETACH is %s", attached ? "" : "not ",
-		      detached ? "too" : "not");
+		amiss("an ATTACH got %s reply, its DETACH got %s", attached ? "a" : "no",
+		      detached ? "one" : "none");
 	else if (attach_patiently(c, OTHER_INDEX, &generation, OTHER_EXPORT))
 		must_read(c, OTHER_INDEX, generation, RNBD_ST_OK);
 	session_lives(c);
@@ -437,9 +438,9 @@ static void detach_under_way(struct conn *c)
 				amiss("status %u", le16toh(reply.status));
 		}
 	}
-	note("%u of %u were done", done, replies);
+	note("%u of %u requests were executed", done, replies);
 	if (!detached || replies != 8)
-		amiss("%u replies, and the DETACH is %sanswered", replies, detached ? "" : "not ");
+		amiss("%u replies, the DETACH got %s reply", replies, detached ? "a" : "no");
 	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
 }
 
@@ -473,7 +474,7 @@ static void detach_many(struct conn *c)
 		seen |= 1u << i;
 	}
 	if (nr < MANY)
-		amiss("%u answers", nr);
+		amiss("%u replies", nr);
 	must_read(c, OTHER_INDEX, 1, RNBD_ST_CLOSED);
 	session_lives(c);
 }
@@ -525,7 +526,7 @@ static const struct attach_story {
 	{ "attach-disown", attach_disown },
 	{ "attach-behind-unknown", attach_behind_unknown },
 	{ "attach-detach-at-once", attach_detach_at_once },
-	{ "detach-under-way", detach_under_way, "slow" },
+	{ "detach-in-flight", detach_under_way, "slow" },
 	{ "detach-many", detach_many },
 	{ "detach-closed", detach_closed },
 };

@@ -69,7 +69,7 @@ static bool challenged(struct proven *p)
 		return amiss("no challenge");
 	memcpy(&challenge, entry.body, sizeof(challenge));
 	if (!memcmp(challenge.nonce, zero, sizeof(zero)))
-		return amiss("an odd challenge");
+		return amiss("the challenge has a nonce of zeros");
 	memcpy(p->text.target_nonce, challenge.nonce, sizeof(challenge.nonce));
 	memcpy(p->text.target_uuid, challenge.target_uuid, sizeof(challenge.target_uuid));
 	return true;
@@ -104,14 +104,14 @@ static bool admitted(struct proven *p)
 	uint8_t mac[32];
 
 	if (!ctl_await(&p->c, RNBD_CTL_PROOF, &entry, LOGIN_MS))
-		return amiss("the target does not prove itself");
+		return amiss("the target does not authenticate");
 	memcpy(&proof, entry.body, sizeof(proof));
 	auth_mac(&p->text, RNBD_LABEL_TARGET, mac);
 	if (memcmp(proof.mac, mac, sizeof(mac)) || memcmp(proof.nonce, zero, sizeof(zero)))
 		return amiss("the proof of the target is wrong");
 	if (!ctl_await(&p->c, RNBD_CTL_LOGIN_REPLY, &entry, LOGIN_MS) ||
 	    !login_granted(&p->c, &p->text.login, &entry) || !attach(&p->c, p->export))
-		return amiss("not let in: %u", p->c.grant.status);
+		return amiss("login refused: status %u", p->c.grant.status);
 	if (memcmp(p->c.grant.r.join_key, zero, sizeof(zero)))
 		amiss("the key of the session is sent although it can be computed");
 	if (memcmp(p->c.grant.r.target_uuid, p->text.target_uuid, 16))
@@ -135,7 +135,7 @@ static void turned_away(struct conn *c, uint16_t type)
 	uint16_t status;
 
 	if (!ctl_await(c, type, &entry, LOGIN_MS)) {
-		amiss("no refusal");
+		amiss("the target sent no refusal");
 		return;
 	}
 	if (entry.id != LOGIN_ID)
@@ -151,7 +151,7 @@ static void turned_away(struct conn *c, uint16_t type)
 	if (conn_wait_gone(c, REFUSED_MS))
 		amiss("the target did not wait until the client has read the refusal");
 	else if (!conn_wait_gone(c, CLOSE_MS))
-		amiss("the target goes on");
+		amiss("the target did not disconnect");
 }
 
 static void closed_without_answer(struct conn *c, const char *why)
@@ -159,9 +159,9 @@ static void closed_without_answer(struct conn *c, const char *why)
 	uint32_t len;
 
 	if (conn_receive(c, 0, &len, CLOSE_MS))
-		amiss("answered");
+		amiss("the target sent a reply");
 	if (!c->gone)
-		amiss("the target goes on");
+		amiss("the target did not disconnect");
 	monitor_closed(why);
 }
 
@@ -170,7 +170,7 @@ static void still_there(struct proven *p)
 	int status = simple_request(&p->c, req_entry(RNBD_OP_READ, 0, 3, 0, 4096, 9));
 
 	if (status)
-		amiss("the lawful session: status %d", status);
+		amiss("the valid session: status %d", status);
 }
 
 enum how {
@@ -244,7 +244,7 @@ static void run_proof(size_t i)
 		while (conn_receive(&p.c, 0, &len, CLOSE_MS))
 			;
 		if (!p.c.gone)
-			amiss("the target goes on");
+			amiss("the target did not disconnect");
 		monitor_closed(proofs[i].why);
 	} else if (proofs[i].why) {
 		closed_without_answer(&p.c, proofs[i].why);
@@ -328,7 +328,7 @@ static void joins(void)
 	request_conn(&req, 1, 2);
 	status = conn_open(&c, &req);
 	if (status != RNBD_ST_QUEUE)
-		amiss("the queue once more: status %d", status);
+		amiss("a second connection for the queue: status %d", status);
 	conn_close(&c);
 	still_there(&a);
 	conn_close(&q);
@@ -380,7 +380,7 @@ static void secret_changed(void)
 
 static const struct client_story stories[] = {
 	{ "auth-replayed", replayed },
-	{ "auth-epoch-unproven", epoch_unproven },
+	{ "auth-epoch-unauthenticated", epoch_unproven },
 	{ "auth-joins", joins },
 	{ "auth-fresh-pool", fresh_pool },
 	{ "until-changed", secret_changed },

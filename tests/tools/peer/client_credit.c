@@ -154,7 +154,7 @@ static const struct client_story stories[] = {
 	{ "overrun", overrun },
 	{ "overrun-far", overrun_far },
 	{ "credits-none", credits_none },
-	{ "credits-lies", credits_lies },
+	{ "credits-unposted", credits_lies },
 	{ "no-slots", no_slots },
 	{ "no-credits", no_credits },
 	{ "silence", silence },

@@ -309,7 +309,7 @@ static bool start(const struct frame_case *fc, struct conn *c, struct conn *firs
 	if (fc->when == LISTING) {
 		client_build(&f, DISCOVER, "");
 		frame_send(c, &f);
-		return ctl_receive(c, &entry, LOGIN_MS) || amiss("no list");
+		return ctl_receive(c, &entry, LOGIN_MS) || amiss("no list of exports");
 	}
 	if (fc->when == LOGGED_IN) {
 		login_fill(&l);
@@ -338,13 +338,13 @@ static void run_frame(const struct frame_case *fc)
 		patch_apply(f.b, &fc->p[i], rel);
 	f.len += fc->more;
 	if (!conn_post(&c, f.b, f.len, IBV_WR_SEND, 0)) {
-		amiss("not sent");
+		amiss("the frame was not sent");
 	} else if (fc->why) {
 		if (fc->begun)
 			may_answer(&c, fc);
 		session_ends(&c, fc->why);
 		if (first.id && !conn_wait_gone(&first, CLOSE_MS))
-			amiss("queue 0 stands");
+			amiss("queue 0 was not closed");
 	} else if (fc->base == ATTACH || fc->base == DETACH || fc->base == UNKNOWN) {
 		await_answer(&c, fc, &f);
 		if (fc->when != LOGGED_IN)

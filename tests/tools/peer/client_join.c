@@ -29,7 +29,7 @@ static bool begin(struct joining *j)
 	l.nr_queues = htole16(2);
 	if (!session_login(&j->first, &l, "hostile") ||
 	    le16toh(j->first.grant.r.nr_queues) != 2)
-		return amiss("no two queues");
+		return amiss("the login failed, or did not grant 2 queues");
 	request_conn(&j->req, 1, 1);
 	if (conn_open(&j->c, &j->req))
 		return amiss("queue 1: not connected");
@@ -50,7 +50,7 @@ static void ends_alone(struct joining *j, const char *why)
 	while (conn_receive(&j->c, 0, &len, CLOSE_MS))
 		;
 	if (!j->c.gone)
-		amiss("the connection stays");
+		amiss("the connection was not closed");
 	session_lives(&j->first);
 }
 
@@ -152,7 +152,7 @@ static void replayed(void)
 		amiss("not joined: status %d", status);
 	request_conn(&j.req, 1, 2);
 	if (conn_open(&c, &j.req) != RNBD_ST_QUEUE)
-		amiss("a queue that is there is there twice");
+		amiss("a second connection for an existing queue was not refused");
 	conn_close(&c);
 	end(&j);
 	if (!begin(&j) || !join_challenged(&j.c, &j.req, &other))
@@ -206,10 +206,10 @@ static void crowd(void)
 	if (begin(&j)) {
 		for (i = 0; i < ARRAY_SIZE(silent); i++)
 			if (conn_open(&silent[i], &j.req))
-				amiss("connection %u", i);
+				amiss("silent connection %u was not accepted", i);
 		status = join(&j.c, &j.req, j.first.grant.r.join_key);
 		if (status)
-			amiss("not joined among others: status %d", status);
+			amiss("not joined beside silent connections: status %d", status);
 		session_lives(&j.first);
 		for (i = 0; i < ARRAY_SIZE(silent); i++)
 			conn_close(&silent[i]);
@@ -227,7 +227,7 @@ static const struct client_story stories[] = {
 	{ "join-replayed", replayed },
 	{ "join-read-first", read_first },
 	{ "join-write-first", write_first },
-	{ "join-crowd", crowd },
+	{ "join-many", crowd },
 };
 
 void client_join_cases(struct results *results)

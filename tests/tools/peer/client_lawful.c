@@ -86,18 +86,18 @@ static void discover(void)
 			e.name[sizeof(e.name) - 1] = '\0';
 			seen |= !strcmp(e.name, "hostile");
 			if (!strcmp(e.name, "secret"))
-				amiss("a foreign export is told");
+				amiss("the list has an export that this host may not attach");
 		} else {
 			amiss("an entry of type %u in a list", entry.type);
 		}
 	}
 	if (!seen)
-		amiss("the export is not told");
+		amiss("the list lacks the export of this host");
 	conn_close(&c);
 }
 
 static const struct client_story stories[] = {
-	{ "lawful", lawful },
+	{ "valid", lawful },
 	{ "discover", discover },
 };
 

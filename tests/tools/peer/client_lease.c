@@ -51,7 +51,7 @@ static void grow_and_shrink(struct lease *l)
 			if (!lease_whole_segment(l, IBV_WR_RDMA_WRITE, slot) ||
 			    simple_request(&l->c, req_entry(RNBD_OP_WRITE, 0, THE_TAG, 0, 8192,
 							    lease_unit(l, slot))))
-				amiss("round %u: slot %d is of no use", round, slot);
+				amiss("round %u: slot %d is not usable", round, slot);
 		}
 		lease_want(l, FLOOR);
 		for (slot = 0; (slot = lease_slot(l, slot)) > 0; ) {
@@ -178,7 +178,7 @@ static void release_former(struct lease *l)
 			return;
 	}
 	if (lease_slot(l, -1) || !generation) {
-		amiss("slot 0 is not granted again");
+		amiss("slot 0 was not granted a second time");
 		return;
 	}
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
@@ -351,7 +351,7 @@ static void want_for_ever(struct lease *l)
 	most = ((now_ms() - began) / 1000 + 2) * CEILING;
 	note("%u units were granted and returned", units);
 	if (units > most || units < CEILING)
-		amiss("%u units were granted, at most %u are in order", units, most);
+		amiss("%u units were granted, allowed are at most %u", units, most);
 	lease_want(l, FLOOR);
 	return_all(l, CLOSE_MS, QUIET_MS);
 	if (l->held != FLOOR)
@@ -371,11 +371,11 @@ static void want_often(struct lease *l)
 			continue;
 		}
 		if (conn_receive(&l->c, 0, &len, 1))
-			amiss("a frame that is no answer");
+			amiss("a frame although nothing was requested");
 	}
-	note("%u times", sent);
+	note("WANT sent %u times", sent);
 	if (sent < 100)
-		amiss("only %u times", sent);
+		amiss("WANT sent only %u times", sent);
 	lives_without(l, -1);
 }
 
@@ -438,7 +438,7 @@ static const struct lease_story {
 	void (*run)(struct lease *l);
 	const char *export;	/* for the session; default: "hostile" */
 } stories[] = {
-	{ "lease-lawful", grow_and_shrink },
+	{ "lease-valid", grow_and_shrink },
 	{ "lease-floor", floor_returned },
 	{ "lease-grow-blind", grow_blind },
 	{ "lease-release-empty-slot", release_empty_slot },
@@ -462,7 +462,7 @@ static const struct lease_story {
 	{ "lease-want-4g", want_4g },
 	{ "lease-want-reserved", want_reserved },
 	{ "lease-want-little", want_little },
-	{ "lease-want-for-ever", want_for_ever },
+	{ "lease-want-forever", want_for_ever },
 	{ "lease-want-often", want_often },
 	{ "lease-sends-segment", sends_segment },
 	{ "lease-sends-reclaim", sends_reclaim },

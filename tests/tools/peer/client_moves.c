@@ -73,7 +73,7 @@ void player_join(struct player *p, struct rng *rng)
 			return;
 		}
 		if (i == wild)
-			amiss("a queue with another key");
+			amiss("a queue joined with a wrong key");
 		p->nr_more++;
 	}
 }

@@ -76,7 +76,7 @@ bool lease_take(struct lease *l, const struct ctl *entry)
 	if (!units || units > most || (units != most && units % RNBD_SEGMENT_GRANULE))
 		return amiss("a segment of %u units", units);
 	if (le64toh(seg.addr) >> 47)
-		return amiss("a segment tells where the target's memory lies");
+		return amiss("a segment reveals an address of the target's memory");
 	l->c.grant.seg[slot] = seg;
 	l->slots |= 1ull << slot;
 	l->held += units;
@@ -92,7 +92,7 @@ bool lease_grow(struct lease *l, uint32_t units)
 	lease_want(l, units);
 	while (l->held < units) {
 		if (!ctl_receive(&l->c, &entry, LOGIN_MS))
-			return amiss("%u units are granted of %u", l->held, units);
+			return amiss("%u units were granted, requested %u", l->held, units);
 		if (!lease_take(l, &entry))
 			return false;
 	}
@@ -157,9 +157,9 @@ bool lease_await_released(struct lease *l, uint32_t slot)
 	struct ctl entry;
 
 	if (!ctl_receive(&l->c, &entry, LOGIN_MS))
-		return amiss("slot %u is not confirmed to be released", slot);
+		return amiss("no RELEASED for slot %u", slot);
 	return lease_take_released(l, &entry) &&
-	       (!lease_holds(l, slot) || amiss("another slot than %u is released", slot));
+	       (!lease_holds(l, slot) || amiss("RELEASED for another slot than %u", slot));
 }
 
 /* Return the first unit of a segment. */

@@ -181,7 +181,7 @@ int client_random(uint64_t seed, uint64_t from, uint32_t seconds)
 		rng_seed(&rng, seed, nr);
 		random_session(&rng, &tally);
 		if (amiss_so_far()) {
-			printf("again: rnbd-peer client --seed %llu --from %llu\n",
+			printf("repeat with: rnbd-peer client --seed %llu --from %llu\n",
 			       (unsigned long long)seed, (unsigned long long)nr);
 			judge("random", false, began);
 			rival_end();
@@ -192,7 +192,7 @@ int client_random(uint64_t seed, uint64_t from, uint32_t seconds)
 	printf("seed %llu: %u sessions, %u refused, %u closed by the target, %u queues joined; ",
 	       (unsigned long long)seed, tally.sessions, tally.refused, tally.closed,
 	       tally.joined);
-	printf("%u frames, %u mutated, %u answers, %u sessions without a violation\n",
+	printf("%u frames, %u mutated, %u replies, %u sessions without a violation\n",
 	       tally.frames, tally.mutated, tally.answered, tally.whole);
 	complete = kinds_complete(true, true);
 	return !(ok && complete && tally.closed && tally.answered && tally.whole);

@@ -115,7 +115,7 @@ static void returns_all(void)
 	note("%u segments were reclaimed, the clients have %u and %u units", asked, first.held,
 	     second.held);
 	if (!asked || second.held < HALF || first.held < HALF)
-		amiss("the memory is not divided");
+		amiss("the memory is not shared equally");
 	lives(&first);
 	lives(&second);
 	part();
@@ -186,7 +186,7 @@ static void uses_it(void)
 			}
 		}
 	}
-	note("%u requests were done", done);
+	note("%u requests were executed", done);
 	if (slot < 0 || done < 100)
 		amiss("the segment was not used");
 	session_must_go(&first.c, 0);
@@ -336,7 +336,7 @@ static const struct client_story stories[] = {
 	{ "until-reclaimed", returns_all },
 	{ "until-late", returns_nothing },
 	{ "until-late-using", uses_it },
-	{ "until-late-mute", gives_no_credits },
+	{ "until-late-no-credits", gives_no_credits },
 	{ "until-reclaimed-slow", slow_reads },
 };
 

@@ -29,7 +29,7 @@ static const struct {
 	{ "cm-path-65535", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(path, 65535) } },
 	{ "cm-conn-1024", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(conn, 1024), C(attempt, 2) } },
 	{ "cm-conn-65535", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(conn, 65535), C(attempt, 2) } },
-	{ "cm-conn-of-nobody", RNBD_ST_NO_SESSION, .p = { C(conn, 1), C(attempt, 2) } },
+	{ "cm-conn-without-session", RNBD_ST_NO_SESSION, .p = { C(conn, 1), C(attempt, 2) } },
 	{ "cm-conn-of-the-epoch", RNBD_ST_MALFORMED, EPOCH, .p = { C(conn, 1) } },
 	{ "cm-slots-0", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(ring_slots, 0) } },
 	{ "cm-slots-3", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(ring_slots, 3) } },
@@ -46,7 +46,7 @@ static const struct {
 	{ "cm-attempt-2", RNBD_ST_MALFORMED, EPOCH, .p = { C(attempt, 2) } },
 	{ "cm-host-0", RNBD_ST_MALFORMED, IDENTITY, .p = { C(host_id, 0) } },
 	{ "cm-session-0", RNBD_ST_MALFORMED, IDENTITY, .p = { C(session_id, 0) } },
-	{ "cm-rnr-for-ever", RNBD_ST_MALFORMED, .rnr = 7 },
+	{ "cm-rnr-forever", RNBD_ST_MALFORMED, .rnr = 7 },
 	{ "cm-host-unknown", RNBD_ST_HOST_DENIED, .host = 99 },
 };
 

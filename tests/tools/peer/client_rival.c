@@ -50,7 +50,7 @@ static bool rival_login(struct player *p)
 		conn_close(&p->l.c);
 		usleep(100000);
 	}
-	return stop || amiss("the rival is not let in");
+	return stop || amiss("the login of the rival was refused");
 }
 
 static void play(void)
@@ -77,7 +77,7 @@ static void play(void)
 		conn_alive(&p.l.c, RNBD_KEEPALIVE_MS_MAX / 2);
 	}
 	if (!stop)
-		amiss("the target ends the session of the rival, which breaks no rule");
+		amiss("the target ended the session of the rival, which violates no rule");
 	conn_close(&p.l.c);
 }
 

@@ -57,23 +57,23 @@ bool session_ends(struct conn *c, const char *why)
 	uint32_t len;
 
 	if (conn_receive(c, 0, &len, CLOSE_MS))
-		return amiss("answered, not closed for: %s", why);
+		return amiss("the target sent a reply instead of closing for: %s", why);
 	if (!c->gone)
-		return amiss("not closed for: %s", why);
+		return amiss("the target did not close for: %s", why);
 	return monitor_closed(why);
 }
 
 void session_must_go(struct conn *c, uint32_t ms)
 {
 	if (!conn_wait_gone(c, ms))
-		amiss("the target goes on");
+		amiss("the target did not disconnect");
 }
 
 bool session_lives(struct conn *c)
 {
 	int status = simple_request(c, req_entry(RNBD_OP_READ, 0, 3, 0, 4096, 9));
 
-	return !status || amiss("a lawful READ afterwards: status %d", status);
+	return !status || amiss("a valid READ afterwards: status %d", status);
 }
 
 /* Set the values of the session that a patch may be relative to. */
@@ -112,7 +112,7 @@ bool session_start_second(struct conn *c, struct conn *first)
 	login_fill(&l);
 	l.nr_queues = htole16(2);
 	if (!session_login(first, &l, "hostile") || le16toh(first->grant.r.nr_queues) != 2)
-		return amiss("no two queues");
+		return amiss("the login failed, or did not grant 2 queues");
 	return session_add_second(c, first);
 }
 
@@ -125,7 +125,7 @@ bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32
 
 	conn_rdma(c, opcode, at, units * RNBD_UNIT_SIZE, remote, rkey);
 	status = conn_rdma_wait(c, 10000);
-	return !status || amiss("lawful RDMA: status %d", status);
+	return !status || amiss("valid RDMA: status %d", status);
 }
 
 /* Expect that the target's device has rejected an RDMA operation. */

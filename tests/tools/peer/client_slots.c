@@ -22,7 +22,7 @@ static const struct odd odds[] = {
 	{ "slots-too-many", RNBD_CTL_SLOTS, SLOTS + 1, DEPTH, GEOMETRY },
 	{ "slots-65535", RNBD_CTL_SLOTS, 65535, DEPTH, GEOMETRY },
 	{ "slots-too-deep", RNBD_CTL_SLOTS, SLOTS, DEPTH + 1, GEOMETRY },
-	{ "slots-too-flat", RNBD_CTL_SLOTS, SLOTS, DEPTH - 1, GEOMETRY },
+	{ "slots-too-shallow", RNBD_CTL_SLOTS, SLOTS, DEPTH - 1, GEOMETRY },
 	{ "slots-depth-0", RNBD_CTL_SLOTS, SLOTS, 0, GEOMETRY },
 	{ "slots-answer-unasked", RNBD_CTL_SLOTS_REPLY, SLOTS, 0, TYPE },
 	{ "slots-answer-0", RNBD_CTL_SLOTS_REPLY, 0, 0, GEOMETRY },

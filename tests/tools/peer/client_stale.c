@@ -113,7 +113,7 @@ static void writer_must_fail(void)
 
 	while (writer_step()) {
 		if (now_ms() > end) {
-			amiss("memory that the client does not have is still written");
+			amiss("RDMA WRITE to memory that is no longer granted still succeeds");
 			return;
 		}
 		nap();
@@ -177,7 +177,7 @@ static void second_finds(enum rule rule, uint8_t foreign)
 		found += count_foreign(second.c.data, nr, foreign);
 		units += nr;
 	}
-	note("%u units of %u have foreign data", found, units);
+	note("%u units of %u have data of the first client", found, units);
 	if (rule == KEPT && found)
 		amiss("the second client has data of the first");
 	if (rule == LEFT_OUT && !found)

@@ -80,14 +80,14 @@ static void copies_bounded(void)
 	}
 	note("%u written, %u refused, rewritten %u times", ok, nomem, round);
 	if (ok + nomem != 16 || ok < 2 || nomem < 8)
-		amiss("of 16 requests %u were done, %u were answered with NOMEM", ok, nomem);
+		amiss("of 16 requests %u were executed, %u got NOMEM", ok, nomem);
 	/* the client may retry the requests that got NOMEM */
 	tags = 0x30;
 	write_all(&c, &tags, 32 * RNBD_UNIT_SIZE);
 	while (tags != 0x30 && !c.gone && now_ms() < end)
 		take_replies(&c, &tags, &ok, &nomem);
 	if (ok + nomem != 18)
-		amiss("%u answers", ok + nomem);
+		amiss("%u replies", ok + nomem);
 	session_lives(&c);
 	conn_close(&c);
 }
@@ -109,7 +109,7 @@ void hammer(struct conn *c, const char *why)
 	}
 	session_must_go(c, 0);
 	if (ok < 16 || nomem)
-		amiss("%u requests were done", ok);
+		amiss("%u requests were executed", ok);
 	monitor_closed(why);
 	for (i = 0; i < 8; i++) {
 		tags = 0xffff;
@@ -166,18 +166,18 @@ static void hammer_closed(struct conn *c)
 		} else if (frame && frame[0] == RNBD_FRAME_REPLY) {
 			count_replies(frame, len, &tags, &ok, RNBD_ST_CLOSED, &refused);
 			if (rounds && ok != before)
-				amiss("a WRITE was done after the attachment was closed");
+				amiss("a WRITE was executed after the attachment was closed");
 		} else if (frame) {
 			amiss("a frame of type %u", frame[0]);
 		}
 	}
-	note("%u requests were done, %u refused", ok, refused);
+	note("%u requests were executed, %u refused", ok, refused);
 	if (c->gone)
 		amiss("the session was ended");
 	else if (rounds < 4 || tags != 0xffff)
-		amiss(closed ? "not all was answered" : "the attachment was not closed");
+		amiss(closed ? "a request got no reply" : "the attachment was not closed");
 	if (ok < 16)
-		amiss("%u requests were done", ok);
+		amiss("%u requests were executed", ok);
 }
 
 /* The test script removes the host's access to the export during the session. */

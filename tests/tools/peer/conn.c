@@ -127,7 +127,7 @@ static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 	struct rnbd_cm_rep rep;
 
 	if (conn->private_data_len < sizeof(rep)) {
-		amiss("an answer of %u bytes", conn->private_data_len);
+		amiss("a connection reply of %u bytes", conn->private_data_len);
 		return;
 	}
 	memcpy(&rep, conn->private_data, sizeof(rep));
@@ -136,7 +136,7 @@ static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 	if (le32toh(rep.magic) != RNBD_MAGIC || le16toh(rep.version) != RNBD_VERSION ||
 	    le32toh(rep.slot_size) != c->slot_size || le32toh(rep.attempt) != c->attempt ||
 	    c->peer_slots < RNBD_RING_SLOTS_MIN || c->peer_slots > c->slots)
-		amiss("an answer that makes no sense");
+		amiss("an invalid connection reply");
 	c->established = true;
 	if (!c->queue)
 		watch_session();
@@ -160,7 +160,7 @@ static void take_refusal(struct conn *c, const struct rdma_cm_event *event)
 	if (memcmp(rej.reserved, "\0\0\0", 4) ||
 	    (rej.retry_ms && le16toh(rej.status) != RNBD_ST_BUSY &&
 	     le16toh(rej.status) != RNBD_ST_LIMIT))
-		amiss("a refusal with reserved bytes, or with a time to wait");
+		amiss("a refusal with reserved bytes or retry_ms set");
 	c->status = le16toh(rej.status);
 	counter_due_refusal(c->status);
 }
@@ -230,7 +230,7 @@ static bool resolved(struct conn *c)
 		nap();
 	}
 	if (!c->resolved)
-		die("%s does not resolve", address);
+		die("cannot resolve %s", address);
 	c->resolved = false;
 	return true;
 }
@@ -264,7 +264,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 		die("create_id: %s", strerror(errno));
 	fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK);
 	if (inet_pton(AF_INET, address, &dst.sin_addr) != 1)
-		die("%s is no address", address);
+		die("%s is not an address", address);
 	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&dst, 2000) || !resolved(c) ||
 	    rdma_resolve_route(c->id, 2000) || !resolved(c))
 		die("resolve: %s", strerror(errno));

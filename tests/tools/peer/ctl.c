@@ -53,7 +53,7 @@ static bool next_entry(const uint8_t *frame, uint32_t len, uint32_t *at, struct 
 static bool handle_possible(uint16_t index, uint32_t generation)
 {
 	return (le16toh(index) < RNBD_ATTACH_MAX && generation) ||
-	       amiss("a handle with index %u and generation %u", le16toh(index),
+	       amiss("an invalid handle: index %u, generation %u", le16toh(index),
 		     le32toh(generation));
 }
 
@@ -71,7 +71,7 @@ static bool check_attach(const struct ctl *entry)
 		return amiss("an ATTACH with an owner generation and no fence generation");
 	if (!len || len == sizeof(a.export) ||
 	    memcmp(a.export + len, none.export, sizeof(a.export) - len))
-		return amiss("an ATTACH without a name, or with more than that");
+		return amiss("an ATTACH with an invalid export name");
 	return handle_possible(a.index, a.generation);
 }
 
@@ -81,11 +81,11 @@ static bool check_properties(const struct rnbd_ctl_attach_reply *r)
 	uint32_t block = le32toh(r->logical_block), flags = le32toh(r->flags);
 
 	if (r->retry_ms || flags & ~RNBD_EXPORT_FLAGS)
-		return amiss("an attachment with bits that are reserved");
+		return amiss("an ATTACH_REPLY with retry_ms or reserved flags set");
 	if (memcmp(r->reserved, "\0\0\0", 4))
-		return amiss("an attachment with reserved bytes");
+		return amiss("an ATTACH_REPLY with reserved bytes set");
 	if (!r->fence_generation)
-		return amiss("an attachment without a fence generation");
+		return amiss("an ATTACH_REPLY without a fence generation");
 	if (!power_of_2(block) || block < 512 || block > RNBD_UNIT_SIZE ||
 	    !r->capacity || le64toh(r->capacity) % block || le64toh(r->capacity) >> 63 ||
 	    !power_of_2(le32toh(r->physical_block)) || le32toh(r->physical_block) < block ||
@@ -94,7 +94,7 @@ static bool check_properties(const struct rnbd_ctl_attach_reply *r)
 	    (le32toh(r->max_discard) && le32toh(r->max_discard) <
 					le32toh(r->discard_granularity)) ||
 	    (flags & RNBD_EXPORT_VOLATILE_CACHE && !(flags & RNBD_EXPORT_FUA)))
-		return amiss("an attachment that makes no sense");
+		return amiss("an ATTACH_REPLY with invalid properties of the export");
 	return true;
 }
 
@@ -111,10 +111,10 @@ static bool check_attach_reply(const struct ctl *entry)
 		return check_properties(&r);
 	if (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY &&
 	    le16toh(r.status) != RNBD_ST_LIMIT)
-		return amiss("an attachment is refused with status %u and a time to wait",
+		return amiss("an ATTACH_REPLY with status %u and retry_ms",
 			     le16toh(r.status));
 	return !memcmp((uint8_t *)&r + rest, (const uint8_t *)&none + rest, sizeof(r) - rest) ||
-	       amiss("an attachment is refused and described");
+	       amiss("an ATTACH_REPLY that refuses has properties of the export");
 }
 
 static bool check_handle(const struct ctl *entry)
@@ -124,7 +124,7 @@ static bool check_handle(const struct ctl *entry)
 	memcpy(&h, entry->body, sizeof(h));
 	if (memcmp(h.reserved, "\0", 2) || (h.retry_ms && entry->type != RNBD_CTL_CLOSED) ||
 	    le16toh(h.flags) & ~(entry->type == RNBD_CTL_DETACH ? RNBD_DETACH_FLAGS : 0))
-		return amiss("reserved bytes in an entry of type %u", entry->type);
+		return amiss("reserved bytes are set in an entry of type %u", entry->type);
 	if (entry->type == RNBD_CTL_DETACH ? h.status :
 	    entry->type == RNBD_CTL_CLOSED ? !h.status : 0)
 		return amiss("an entry of type %u with status %u", entry->type, le16toh(h.status));
@@ -140,7 +140,7 @@ static bool check_capacity(const struct ctl *entry)
 	memcpy(&c, entry->body, sizeof(c));
 	if (c.reserved[0] || c.reserved[1] || entry->id || !c.capacity ||
 	    le64toh(c.capacity) % 512 || le64toh(c.capacity) >> 63)
-		return amiss("an odd capacity");
+		return amiss("an invalid CAPACITY entry");
 	return handle_possible(c.index, c.generation);
 }
 
@@ -160,7 +160,7 @@ static bool check_join_reply(const struct ctl *entry)
 	    (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY &&
 	     le16toh(r.status) != RNBD_ST_LIMIT) ||
 	    (r.status && memcmp(r.mac, zero, sizeof(zero))))
-		return amiss("an odd answer to a queue, with status %u", le16toh(r.status));
+		return amiss("an invalid JOIN_REPLY, with status %u", le16toh(r.status));
 	return true;
 }
 
@@ -178,7 +178,7 @@ static bool check_want(const struct ctl *entry)
 	struct rnbd_ctl_want w;
 
 	memcpy(&w, entry->body, sizeof(w));
-	return !memcmp(w.reserved, "\0\0\0", 4) || amiss("a WANT with reserved bytes");
+	return !memcmp(w.reserved, "\0\0\0", 4) || amiss("a WANT with reserved bytes set");
 }
 
 /* Only RECLAIM has a deadline; no entry of the target about a segment answers a request. */
@@ -189,7 +189,7 @@ static bool check_lease(const struct ctl *entry)
 	memcpy(&lease, entry->body, sizeof(lease));
 	if (memcmp(lease.reserved, "\0\0\0", 4) || !lease.generation ||
 	    (lease.deadline_ms && entry->type != RNBD_CTL_RECLAIM))
-		return amiss("an odd entry of type %u about slot %u", entry->type,
+		return amiss("an invalid entry of type %u for slot %u", entry->type,
 			     le32toh(lease.slot));
 	return entry->type == RNBD_CTL_RELEASE || !entry->id ||
 	       amiss("an entry of type %u with id %u", entry->type, entry->id);
@@ -203,7 +203,7 @@ static bool check_list_end(const struct ctl *entry)
 	if (end.reserved[0] || end.reserved[1] ||
 	    (end.retry_ms && le16toh(end.status) != RNBD_ST_BUSY &&
 	     le16toh(end.status) != RNBD_ST_LIMIT))
-		return amiss("the end of a list with reserved bytes");
+		return amiss("a LIST_END with reserved bytes or retry_ms set");
 	return true;
 }
 
@@ -215,7 +215,7 @@ static bool check_query(const struct ctl *entry)
 	memcpy(&q, entry->body, sizeof(q));
 	if (memcmp(q.reserved, "\0\0\0\0", 5) || q.state > RNBD_QUERY_UNKNOWN ||
 	    reply != !!q.state)
-		return amiss("an odd query, of state %u", q.state);
+		return amiss("an invalid query, of state %u", q.state);
 	return true;
 }
 
@@ -228,7 +228,7 @@ static bool check_slots(const struct ctl *entry)
 		le16toh(s.slots) >= RNBD_RING_SLOTS_MIN &&
 		le16toh(s.slots) <= RNBD_RING_SLOTS_MAX &&
 		le16toh(s.depth) <= RNBD_DEPTH_MAX) ||
-	       amiss("an odd entry about %u slots", le16toh(s.slots));
+	       amiss("an invalid entry for %u slots", le16toh(s.slots));
 }
 
 #define OF_CLIENT	1
@@ -291,9 +291,10 @@ static bool check_entry(const struct conn *c, const struct ctl *entry)
 
 	if (entry->type >= ARRAY_SIZE(known) ||
 	    !(known[entry->type].of & (c->serves ? OF_CLIENT : OF_TARGET)))
-		return amiss("a control entry of type %u", entry->type);
+		return amiss("unexpected control entry of type %u", entry->type);
 	if (!any && join != !!c->queue)
-		return amiss("a control entry of type %u on queue %u", entry->type, c->queue);
+		return amiss("unexpected control entry of type %u on queue %u", entry->type,
+			     c->queue);
 	if (entry->bytes != known[entry->type].bytes)
 		return amiss("a control entry of type %u with %u bytes", entry->type, entry->bytes);
 	return known[entry->type].check(entry);
@@ -362,7 +363,7 @@ static bool is_answer(const struct ctl *entry, uint16_t type, uint32_t id, uint1
 			     entry->id, type, id);
 	memcpy(&h, entry->body, sizeof(h));
 	return (h.index == index && h.generation == generation) ||
-	       amiss("an answer about index %u and generation %u, wanted %u and %u",
+	       amiss("a reply for index %u and generation %u, wanted %u and %u",
 		     le16toh(h.index), le32toh(h.generation), le16toh(index),
 		     le32toh(generation));
 }
@@ -399,9 +400,9 @@ int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id)
 	if (r->status)
 		counter_due_refusal(le16toh(r->status));
 	else if (a->fence_generation && r->fence_generation != a->fence_generation)
-		amiss("an attachment with another fence generation than was asked for");
+		amiss("an ATTACH_REPLY with another fence generation than requested");
 	else if (a->fence_generation && r->owner_generation != a->owner_generation)
-		amiss("an attachment with another owner generation than was asked for");
+		amiss("an ATTACH_REPLY with another owner generation than requested");
 	return le16toh(r->status);
 }
 
@@ -477,10 +478,10 @@ bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
 	ctl_add(&f, RNBD_CTL_JOIN, ++c->ctl_id, 0);
 	if (!frame_send(c, &f) || !ctl_await(c, RNBD_CTL_CHALLENGE, &entry, LOGIN_MS))
-		return amiss("no challenge of a queue");
+		return amiss("no challenge for a queue");
 	memcpy(&challenge, entry.body, sizeof(challenge));
 	if (!memcmp(challenge.nonce, zero, sizeof(zero)) || entry.id != c->ctl_id)
-		return amiss("an odd challenge, with id %u", entry.id);
+		return amiss("an invalid challenge, with id %u", entry.id);
 	memcpy(text->target_nonce, challenge.nonce, sizeof(challenge.nonce));
 	return true;
 }
@@ -516,7 +517,7 @@ int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text)
 	}
 	auth_join_mac(key, text, RNBD_LABEL_JOINED, mac);
 	if (memcmp(mac, r.mac, sizeof(mac)))
-		amiss("the target does not prove that it knows the key of the session");
+		amiss("the proof of the target for the key of the session is wrong");
 	return 0;
 }
 

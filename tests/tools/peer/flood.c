@@ -247,7 +247,7 @@ static void parse_sources(char *text)
 
 		source->sin_family = AF_INET;
 		if (nr_sources == SOURCES_MAX || inet_pton(AF_INET, word, &source->sin_addr) != 1)
-			die("%s is no address, or one too many", word);
+			die("%s is not an address, or too many addresses", word);
 	}
 }
 
@@ -260,14 +260,14 @@ int client_flood(const struct flood *flood)
 	settings = flood;
 	target.sin_port = htons(port);
 	if (inet_pton(AF_INET, address, &target.sin_addr) != 1)
-		die("%s is no address", address);
+		die("%s is not an address", address);
 	if (flood->sources)
 		parse_sources(flood->sources);
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
 	channel = rdma_create_event_channel();
 	if (!c || !channel)
-		die("no RDMA");
+		die("no RDMA device for this address");
 	while (!stop && now_ms() < end) {
 		for (i = 0; i < flood->connects; i++)
 			if (!c[i].id && now_ms() >= c[i].again)

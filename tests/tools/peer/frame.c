@@ -97,11 +97,11 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 		return amiss("a frame of %u bytes", len);
 	memcpy(&hdr, bytes, sizeof(hdr));
 	if (hdr.reserved || hdr.flags & ~RNBD_FRAME_DATA)
-		return amiss("reserved bits in the head of a frame");
+		return amiss("reserved bits are set in the header of a frame");
 	if (le32toh(hdr.seq) != c->recv_seq++)
-		return amiss("frame %u is numbered %u", c->recv_seq - 1, le32toh(hdr.seq));
+		return amiss("frame %u has sequence number %u", c->recv_seq - 1, le32toh(hdr.seq));
 	if (le32toh(hdr.attempt) != c->attempt)
-		return amiss("a frame of attempt %u", le32toh(hdr.attempt));
+		return amiss("a frame of another attempt: %u", le32toh(hdr.attempt));
 	c->credits += le16toh(hdr.credits);
 	if (c->credits > (int32_t)c->peer_slots)
 		return amiss("%d credits of %u", c->credits, c->peer_slots);
@@ -112,7 +112,7 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 		return ctl_check(c, bytes, len, le16toh(hdr.nr_entries));
 	len -= sizeof(hdr);
 	if (hdr.flags ? len <= want : len != want)
-		return amiss("type %u with %u bytes, its entries take %d", hdr.type, len,
+		return amiss("type %u with %u bytes, its entries need %d", hdr.type, len,
 			     (int)want);
 	if (hdr.flags && hdr.type != RNBD_FRAME_REQUEST && hdr.type != RNBD_FRAME_REPLY)
 		return amiss("type %u with inline data", hdr.type);
@@ -146,18 +146,18 @@ static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, u
 		return amiss("a grant of a target without a UUID");
 	if (g->r.reserved || g->r.retry_ms ||
 	    le64toh(g->r.features) & ~le64toh(l->features))
-		return amiss("a grant with bits that were not wished");
+		return amiss("a grant with unrequested features or reserved fields set");
 	if (!g->r.nr_queues || le16toh(g->r.nr_queues) > le16toh(l->nr_queues) ||
 	    !g->r.queue_depth || le16toh(g->r.queue_depth) > le16toh(l->queue_depth) ||
 	    !g->r.max_io || le32toh(g->r.max_io) > le32toh(l->max_io) ||
 	    le32toh(g->r.inline_read) > le32toh(l->inline_read) ||
 	    le32toh(g->r.inline_write) > le32toh(l->inline_write) ||
 	    (uint64_t)left * RNBD_UNIT_SIZE > le64toh(l->pool_bytes))
-		return amiss("a grant above the wishes");
+		return amiss("a grant above the requested values");
 	if (le32toh(g->r.max_io) % RNBD_UNIT_SIZE ||
 	    le32toh(g->r.keepalive_ms) < RNBD_KEEPALIVE_MS_MIN ||
 	    le32toh(g->r.keepalive_ms) > RNBD_KEEPALIVE_MS_MAX)
-		return amiss("a grant that makes no sense");
+		return amiss("a grant with max_io or keepalive_ms out of range");
 	if (!power_of_2(per_segment) || nr != le32toh(g->r.nr_segments))
 		return amiss("%u segments, %u units each", nr, per_segment);
 	for (i = 0; i < nr; i++) {
@@ -166,7 +166,7 @@ static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, u
 		if (le32toh(g->seg[i].units) != units || !units)
 			return amiss("segment %u has %u units", i, le32toh(g->seg[i].units));
 		if (le64toh(g->seg[i].addr) >> 47)
-			return amiss("segment %u tells where the target's memory lies", i);
+			return amiss("segment %u reveals an address of the target's memory", i);
 		left -= units;
 	}
 	return !left || amiss("%u units in no segment", left);
@@ -179,13 +179,14 @@ static bool take_segments(struct conn *c, struct grant *g)
 	struct ctl entry;
 
 	if (nr > MAX_SEGMENTS)
-		return amiss("more segments than this program takes");
+		return amiss("more segments than rnbd-peer supports");
 	for (i = 0; i < nr; i++) {
 		if (!ctl_await(c, RNBD_CTL_SEGMENT, &entry, LOGIN_MS))
-			return amiss("%u segments of %u", i, nr);
+			return amiss("%u segments received of %u", i, nr);
 		memcpy(&g->seg[i], entry.body, sizeof(g->seg[i]));
 		if (le32toh(g->seg[i].slot) != i)
-			return amiss("segment %u comes as number %u", le32toh(g->seg[i].slot), i);
+			return amiss("the segment of slot %u was sent as number %u",
+				     le32toh(g->seg[i].slot), i);
 	}
 	return true;
 }
@@ -204,7 +205,7 @@ bool login_granted(struct conn *c, const struct rnbd_ctl_login *l, const struct 
 	if (g->r.nr_queues || g->r.queue_depth || g->r.reserved ||
 	    memcmp((uint8_t *)&g->r + rest, (const uint8_t *)&none + rest, sizeof(none) - rest) ||
 	    (g->r.retry_ms && g->status != RNBD_ST_BUSY && g->status != RNBD_ST_LIMIT))
-		amiss("a refusal with more than a status");
+		amiss("a refusal with other fields than the status set");
 	counter_due_refusal(g->status);
 	return false;
 }
@@ -222,7 +223,7 @@ bool login(struct conn *c, const struct rnbd_ctl_login *l, uint32_t ms)
 	if (!frame_send(c, &f) || !ctl_await(c, RNBD_CTL_LOGIN_REPLY, &entry, ms))
 		return false;
 	if (entry.id != id)
-		return amiss("the answer to LOGIN %u has id %u", id, entry.id);
+		return amiss("the reply to LOGIN %u has id %u", id, entry.id);
 	return login_granted(c, l, &entry);
 }
 
@@ -268,12 +269,12 @@ int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **d
 	if (le32toh(reply.length) != (status ? 0 : length))
 		amiss("a reply with length %u and status %u", le32toh(reply.length), status);
 	if (reply.flags & ~RNBD_REPLY_INLINE || memcmp(reply.reserved, zero, 7))
-		amiss("reserved bits in a reply");
+		amiss("reserved bits are set in a reply");
 	if (data)
 		*data = NULL;
 	if (reply.flags & RNBD_REPLY_INLINE) {
 		if (!data || len != HDR_BYTES + sizeof(reply) + length)
-			amiss("inline data where there cannot be any");
+			amiss("inline data that was not requested, or of a wrong length");
 		else
 			*data = frame + HDR_BYTES + sizeof(reply);
 	}

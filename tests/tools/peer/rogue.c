@@ -149,7 +149,7 @@ static bool detach_nothing(struct conn *c, uint32_t *open)
 			--*open;
 		}
 	if (c->gone)
-		return amiss("the target ends the session of a rogue that breaks no rule");
+		return amiss("the target ended the session of a rogue that violates no rule");
 	if (*open > RNBD_CTL_OPEN_MAX / 2 || c->credits < 2)
 		return true;
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
@@ -200,7 +200,7 @@ static bool take_turn(struct turn *turns, const struct ctl *entry)
 		turn->attached = false;
 		did.detaches += !h.status;
 		if (h.status)
-			amiss("a DETACH of what is attached: status %u", le16toh(h.status));
+			amiss("a DETACH of an attached export: status %u", le16toh(h.status));
 	} else {
 		return amiss("an entry of type %u for the rogue", entry->type);
 	}
@@ -220,7 +220,7 @@ static bool take_turns(struct conn *c, struct turn *turns, uint32_t first)
 		if (!take_turn(turns, &entry))
 			return false;
 	if (c->gone)
-		return amiss("the target ends the session of a rogue that breaks no rule");
+		return amiss("the target ended the session of a rogue that violates no rule");
 	if (c->credits < 2)
 		return true;
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);

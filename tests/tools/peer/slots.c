@@ -37,12 +37,12 @@ static void on_ask(struct conn *c, const struct rnbd_ctl_slots *s)
 	uint32_t slots = le16toh(s->slots);
 
 	if (c->slots_due && !c->lax)
-		amiss("slots are asked for twice");
+		amiss("a second SLOTS before the reply to the first");
 	if (slots > c->slots && c->lax)
 		return;
 	if (slots > c->slots || (!c->serves && s->depth) ||
 	    (c->serves && le16toh(s->depth) > RNBD_DEPTH_MAX))
-		amiss("%u slots and a depth of %u are asked for", slots, le16toh(s->depth));
+		amiss("%u slots and a depth of %u were requested", slots, le16toh(s->depth));
 	c->slots_due = true;
 	c->slots_depth = le16toh(s->depth);
 	if (slots < c->granted)
@@ -58,11 +58,11 @@ static void on_answer(struct conn *c, const struct rnbd_ctl_slots *s)
 	if (c->lax)
 		goto take;
 	if (!c->asked_slots)
-		amiss("an answer about slots, without a request");
+		amiss("a SLOTS_REPLY without a request");
 	if (slots < c->peer_slots ? slots != c->asked_slots : slots > c->asked_slots)
-		amiss("%u slots, asked for %u of %u", slots, c->asked_slots, c->peer_slots);
+		amiss("%u slots granted, requested %u of %u", slots, c->asked_slots, c->peer_slots);
 	if (depth > c->asked_depth)
-		amiss("a depth of %u, asked for %u", depth, c->asked_depth);
+		amiss("a depth of %u granted, requested %u", depth, c->asked_depth);
 take:
 	if (slots > c->peer_slots)
 		c->credits += slots - c->peer_slots;
@@ -113,7 +113,7 @@ static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
 	slots_begin(c, slots > least ? slots : least, depth);
 	while (c->asked_slots && !c->gone && now_ms() < end)
 		if (conn_receive(c, 0, &len, 10))
-			return amiss("another frame than the answer about slots");
+			return amiss("another frame than a SLOTS_REPLY");
 	return !c->asked_slots;
 }
 
@@ -126,5 +126,5 @@ bool slots_ask(struct conn *c, uint32_t slots, uint32_t depth)
 		had = c->peer_slots;
 	} while (ask_once(c, slots, depth) && c->peer_slots > slots && c->peer_slots < had);
 	return (!c->asked_slots && c->peer_slots == slots) ||
-	       amiss("%u slots, asked for %u", c->peer_slots, slots);
+	       amiss("%u slots granted, requested %u", c->peer_slots, slots);
 }

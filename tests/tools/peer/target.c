@@ -28,7 +28,7 @@ static void attach_again(const char *disk)
 		nap();
 	}
 	if (!target.struck)
-		amiss("%s is not attached again", disk);
+		amiss("%s was not attached a second time", disk);
 }
 
 /* Expect that the client returns the reclaimed segment, once. */
@@ -101,24 +101,25 @@ static void run_case(const struct target_case *tc)
 		note("%s", job.said);
 		if (tc->why && tc->when != AT_LIVE && tc->when != AT_AGAIN) {
 			if (!target.struck)
-				amiss("it did not come to that");
+				amiss("the client did not reach this step");
 			if (job.status) {
 				if (tc->also == ENDLESS && strstr(job.said, TOO_LATE))
 					why = TOO_LATE;
 				if (strcmp(why, SOME_FAULT) && !strstr(job.said, why))
-					amiss("it says: %s; not: %s", job.said, why);
+					amiss("the command reported: %s; expected: %s", job.said,
+					      why);
 				if (target.c.id)
 					must_hang_up();
 				if (tc->also == LOST && target.attached)
-					amiss("what was granted is not detached");
+					amiss("the client did not detach what was granted");
 			} else if (tc->late) {
 				must_lose(tc, job.said);
 			} else {
-				amiss("it succeeds");
+				amiss("the command succeeded");
 				must_detach(job.said);
 			}
 		} else if (job.status) {
-			amiss("it fails: %s", job.said);
+			amiss("the command failed: %s", job.said);
 		} else if (tc->when != AT_LIST) {
 			run_live(tc, job.said);
 		}
@@ -127,7 +128,7 @@ static void run_case(const struct target_case *tc)
 	if (!why || *why)
 		must_count(why, all, of_kind);
 	if (disks_left())
-		amiss("a disk is left over");
+		amiss("a disk is left");
 	target_hang_up();
 }
 

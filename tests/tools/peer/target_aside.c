@@ -29,7 +29,7 @@ static struct aside {
 	struct job job;
 	uint64_t began, ended;
 } asides[] = {
-	{ "busy-for-ever", "or has many logins; try again", 40000 },
+	{ "busy-forever", "or has many logins; try again", 40000 },
 	{ "login-unanswered", "no keep-alive from the peer", 30000, true },
 };
 
@@ -132,19 +132,19 @@ static void judge_aside(struct aside *a, uint16_t its_port)
 	snprintf(where, sizeof(where), "%s at %s:%u: ", a->name, address, its_port);
 	note("%s", a->job.said);
 	if (!a->ended) {
-		amiss("it does not end");
+		amiss("the command does not end");
 		kill(a->job.pid, SIGKILL);
 	} else if (!a->job.status) {
-		amiss("it succeeds");
+		amiss("the command succeeded");
 	} else if (!strstr(a->job.said, where) || !strstr(a->job.said, a->why)) {
-		amiss("it says: %s; not: %s%s", a->job.said, where, a->why);
+		amiss("the command reported: %s; expected: %s%s", a->job.said, where, a->why);
 	} else if (took > (uint64_t)a->most_ms * slow) {
-		amiss("that took %llu ms", (unsigned long long)took);
+		amiss("the command took %llu ms", (unsigned long long)took);
 	}
 	if (a->accepts ? !a->c.id : a->asked < 2)
-		amiss("asked %u times", a->asked);
+		amiss("the client sent %u connection requests", a->asked);
 	if (a->c.id && !conn_wait_gone(&a->c, 8000))
-		amiss("the client goes on");
+		amiss("the client did not disconnect");
 	conn_close(&a->c);
 }
 

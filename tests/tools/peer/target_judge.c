@@ -50,7 +50,7 @@ void must_hang_up(void)
 		nap();
 	}
 	if (!target.c.gone)
-		amiss("the client goes on");
+		amiss("the client did not disconnect");
 }
 
 #define VIOLATIONS	"/sys/kernel/rnbd/violations"
@@ -88,7 +88,7 @@ void must_count(const char *why, uint64_t all, uint64_t of_kind)
 	if (more != !!kind)
 		amiss("%llu violations counted", (unsigned long long)more);
 	else if (kind && violations(kind) != of_kind + 1)
-		amiss("not counted as %s", kind);
+		amiss("the violation was not counted as %s", kind);
 }
 
 void must_detach(const char *disk)
@@ -97,7 +97,7 @@ void must_detach(const char *disk)
 
 	target_job_run(&job, "rnbd detach --force %s", disk);
 	if (job.status)
-		amiss("detach fails: %s", job.said);
+		amiss("detach failed: %s", job.said);
 }
 
 /*
@@ -113,6 +113,6 @@ void must_lose(const struct target_case *tc, const char *disk)
 	monitor_tells("-> reconnecting: ", why);
 	snprintf(counters, sizeof(counters), "/sys/block/%s/rnbd", disk + strlen("/dev/"));
 	if (counted(counters, "violations") != !!violation_kind(tc->why))
-		amiss("the disk does not count it");
+		amiss("the violations counter of the disk is wrong");
 	must_detach(disk);
 }

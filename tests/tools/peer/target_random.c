@@ -75,11 +75,11 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 		/* the commands may hang until the disk is removed */
 		target_job_run(&job, "rnbd detach --force %s", job.said);
 		if (job.status)
-			amiss("detach fails: %s", job.said);
+			amiss("detach failed: %s", job.said);
 		target_job_wait(&user, "a user of the disk");
 	}
 	if (disks_left())
-		amiss("a disk is left over");
+		amiss("a disk is left");
 	target_hang_up();
 }
 
@@ -106,7 +106,7 @@ int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
 		rng_seed(&rng, seed, nr);
 		random_attachment(&rng, &tally);
 		if (amiss_so_far()) {
-			printf("again: rnbd-peer target --seed %llu --from %llu\n",
+			printf("repeat with: rnbd-peer target --seed %llu --from %llu\n",
 			       (unsigned long long)seed, (unsigned long long)nr);
 			judge("random", false, began);
 			return 1;
@@ -114,6 +114,6 @@ int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
 	}
 	printf("seed %llu: %llu attachments and lists, %u refused; ", (unsigned long long)seed,
 	       (unsigned long long)(nr - from), tally.refused);
-	printf("%u frames and answers mutated, %u connections lost\n", target.mutated, tally.lost);
+	printf("%u frames and replies mutated, %u connections lost\n", target.mutated, tally.lost);
 	return !(kinds_complete(false, true) && tally.refused && tally.lost);
 }

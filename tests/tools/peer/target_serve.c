@@ -19,7 +19,7 @@ void target_listen(void)
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(port) };
 
 	if (inet_pton(AF_INET, address, &addr.sin_addr) != 1)
-		die("%s is no address", address);
+		die("%s is not an address", address);
 	target.channel = rdma_create_event_channel();
 	if (!target.channel ||
 	    rdma_create_id(target.channel, &target.listener, NULL, RDMA_PS_TCP) ||
@@ -52,7 +52,7 @@ static void refuse(struct rdma_cm_id *id, bool hostile)
 static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_req *req)
 {
 	if (conn->private_data_len < sizeof(*req))
-		return amiss("a request of %u bytes", conn->private_data_len);
+		return amiss("a connection request of %u bytes", conn->private_data_len);
 	memcpy(req, conn->private_data, sizeof(*req));
 	if (le32toh(req->magic) != RNBD_MAGIC || le16toh(req->version) != RNBD_VERSION ||
 	    req->path || !req->epoch || le16toh(req->conn) >= RNBD_CONNS_MAX ||
@@ -62,7 +62,7 @@ static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_re
 	    le16toh(req->ring_slots) > RNBD_RING_SLOTS_MAX ||
 	    le32toh(req->slot_size) < RNBD_SLOT_SIZE_MIN ||
 	    le32toh(req->slot_size) > RNBD_SLOT_SIZE_MAX)
-		return amiss("an unlawful connection request");
+		return amiss("an invalid connection request");
 	return true;
 }
 
@@ -148,7 +148,7 @@ static void on_proof(struct conn *c, const struct ctl *entry)
 	static struct frame f;
 
 	if (!target.tc->secret) {
-		amiss("a proof that nobody can ask for");
+		amiss("a PROOF although the target has no secret");
 		return;
 	}
 	/* the case has struck before the client sent its proof */
@@ -207,7 +207,7 @@ static bool attach_lawful(const struct ctl *entry)
 
 	memcpy(&a, entry->body, sizeof(a));
 	if (strcmp(a.export, target.tc->name))
-		return amiss("an ATTACH of %s", a.export);
+		return amiss("an ATTACH of another export: %s", a.export);
 	if (!entry->id)
 		return amiss("an ATTACH without an id");
 	again = target.asked && a.index == target.attach.index;
@@ -273,7 +273,7 @@ static void on_release(struct conn *c, const struct ctl *entry)
 	memcpy(&lease, entry->body, sizeof(lease));
 	if (!target.struck || target.tc->base != RECLAIM || le32toh(lease.slot) != 1 ||
 	    le32toh(lease.generation) != 1) {
-		amiss("a RELEASE of slot %u, generation %u", le32toh(lease.slot),
+		amiss("an unexpected RELEASE of slot %u, generation %u", le32toh(lease.slot),
 		      le32toh(lease.generation));
 		return;
 	}
@@ -340,7 +340,7 @@ static bool handle_lawful(const struct rnbd_req_entry *e, bool *closed)
 	*closed = !target.attached || e->generation != target.attach.generation;
 	return (target.asked && e->index == target.attach.index &&
 		e->generation && le32toh(e->generation) <= generation) ||
-	       amiss("a request with index %u and generation %u", le16toh(e->index),
+	       amiss("a request with a wrong handle: index %u, generation %u", le16toh(e->index),
 		     le32toh(e->generation));
 }
 
@@ -368,7 +368,7 @@ static void move_data(const struct rnbd_req_entry *e)
 		if (unit >= most || bytes > (most - unit) * RNBD_UNIT_SIZE) {
 			/* a mutated grant may have announced a larger pool */
 			if (!target.mutate)
-				amiss("an extent at unit %u", unit);
+				amiss("an extent beyond the pool at unit %u", unit);
 			return;
 		}
 		if (e->op == RNBD_OP_READ)

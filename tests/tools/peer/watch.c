@@ -123,7 +123,7 @@ static bool log_tells(uint32_t session, const char *reason)
 		    !strcmp(why + strlen(why) - strlen(reason), reason))
 			return true;
 	}
-	return amiss("the kernel log has not: session %u: %s", session, reason);
+	return amiss("the kernel log lacks: session %u: %s", session, reason);
 }
 
 /* ------------------------------------------------------------------------
@@ -285,7 +285,7 @@ bool monitor_tells(const char *event, const char *reason)
 		/* the log may contain less about a session that was never live */
 		return !strstr(line, " live -> ") || log_tells(session_of(line), last);
 	}
-	return !monitor || amiss("told: %s; not: %s", last, reason);
+	return !monitor || amiss("rnbd monitor reported: %s; expected: %s", last, reason);
 }
 
 bool monitor_closed(const char *reason)
