@@ -8,10 +8,8 @@
 #
 # Client and target are one machine with two modelled adapters, as in adapter.sh. Each session
 # belongs to another host, with one connection, one disk, and an export and a null_blk of its own.
-# fio reads 4 KiB at random, with one request in flight per disk. It has at most 32 threads; with
-# more disks, each thread uses several disks in turn, because fio needs an hour to start a thousand
-# threads. Instructions of the model, of fio and of null_blk do not count. $OUT/results gets a line
-# per number of sessions.
+# A thread of fio per disk reads 4 KiB at random, one request at a time. Instructions of the model,
+# of fio and of null_blk do not count. $OUT/results gets a line per number of sessions.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -26,7 +24,6 @@
 PART=instructions
 IFS=, read -ra counts <<<"$1"
 profile=${2:-mlx5}
-threads=32
 last=${counts[-1]}
 SLOWDOWN=2		# as in adapter.sh
 # Small: a thousand sessions share one machine, and each has one request in flight.
@@ -52,22 +49,17 @@ devs=() first=''
 
 # one SESSIONS: attach sessions up to this number and measure
 one() {
-	local n=$1 i j jobs=() disks skip ios now
+	local n=$1 i jobs=() skip ios now
 
 	for ((i = ${#devs[@]} + 1; i <= n; i++)); do
 		attach_session "$i" "e$i" "${options[@]}"
 		echo none >"/sys/block/${devs[i]##*/}/queue/scheduler"
 	done
 	same "$(sessions_of_target)" "$n" sessions
-	for ((i = 1; i <= n && i <= threads; i++)); do
-		disks=()
-		for ((j = i; j <= n; j += threads)); do disks+=("${devs[j]}"); done
-		jobs+=(--name="t$i" --filename="$(IFS=: && echo "${disks[*]}")" --iodepth=${#disks[@]})
-	done
+	for i in "${!devs[@]}"; do jobs+=(--name="s$i" --filename="${devs[i]}"); done
 	skip=$((4 * n > 1000 ? 4 * n : 1000))
 	ios=$((8 * n > 4000 ? 8 * n : 4000))
-	measured $skip $ios --rw=randread --randseed=7 --file_service_type=roundrobin \
-		"${jobs[@]}"
+	measured $skip $ios --rw=randread --iodepth=1 --randseed=7 "${jobs[@]}"
 	now=$(jq .host_instructions "$OUT/one")
 	jq -c --argjson sessions "$n" '{ $sessions, insns, modules, functions }' "$OUT/one" >>"$OUT/breakdown"
 	DETAILS=$(jq -c --argjson sessions "$n" --arg profile "$profile" --argjson ns "$ns" \
