@@ -217,13 +217,13 @@ static int check_add(const struct args *args, const char *name)
 }
 
 static void add_difference(struct strlist *list, const char *dir, const char *attr,
-			   const char *wish)
+			   const char *requested)
 {
 	char *have = configfs_read(dir, attr);
 	char *text;
 
-	if (strcmp(have, wish)) {
-		text = xasprintf("%s is \"%s\", not \"%s\"", attr, have, wish);
+	if (strcmp(have, requested)) {
+		text = xasprintf("%s is \"%s\", not \"%s\"", attr, have, requested);
 		strlist_add(list, text);
 		free(text);
 	}

@@ -34,10 +34,10 @@
 
 #include "quirks.h"
 
-/* A connection that lives shorter than this indicates that packets get lost. */
-#define RNBD_SHORT_LIFE		(10 * HZ)
-/* A connection that lives longer than this shows that few packets get lost. */
-#define RNBD_LONG_LIFE		(60 * HZ)
+/* A connection that lasts shorter than this indicates that packets get lost. */
+#define RNBD_SHORT_UPTIME	(10 * HZ)
+/* A connection that lasts longer than this shows that few packets get lost. */
+#define RNBD_LONG_UPTIME	(60 * HZ)
 
 /**
  * rnbd_quirks_init - set the quirks of a device
@@ -120,9 +120,9 @@ EXPORT_SYMBOL_GPL(rnbd_quirks_add_path);
  */
 bool rnbd_quirks_lossy(bool lossy, unsigned long live_at)
 {
-	if (time_before(jiffies, live_at + RNBD_SHORT_LIFE))
+	if (time_before(jiffies, live_at + RNBD_SHORT_UPTIME))
 		return true;
-	if (time_after(jiffies, live_at + RNBD_LONG_LIFE))
+	if (time_after(jiffies, live_at + RNBD_LONG_UPTIME))
 		return false;
 	return lossy;
 }

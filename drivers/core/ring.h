@@ -172,8 +172,8 @@ struct rnbd_ring_stats {
  * @send_free: number of free send slots
  * @in: receive slots of this end
  * @out: receive slots of the peer, and credits
- * @wish: request for slots that waits to be sent; valid if @wished
- * @wished: @wish could not be sent yet for lack of a credit
+ * @slots_request: request for slots that waits to be sent; valid if @slots_request_pending
+ * @slots_request_pending: @slots_request could not be sent yet for lack of a credit
  * @period_from: jiffies at the start of the current observation period of @out
  * @send_seq: number of the next frame
  * @recv_seq: number that the next received frame must have
@@ -218,8 +218,8 @@ struct rnbd_ring {
 	u16 send_free;
 	struct rnbd_flow_in in;
 	struct rnbd_flow_out out;
-	struct rnbd_slots_info wish;
-	bool wished;
+	struct rnbd_slots_info slots_request;
+	bool slots_request_pending;
 	unsigned long period_from;
 	u32 send_seq;
 	u32 recv_seq;

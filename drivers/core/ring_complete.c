@@ -148,7 +148,7 @@ static void rnbd_ring_flush_due(struct rnbd_ring *ring)
 	unsigned long flags;
 
 	/* No lock needed for this test: code that makes an entry due tries to send it itself. */
-	if (likely(!READ_ONCE(ring->wished) && !READ_ONCE(ring->in.open)))
+	if (likely(!READ_ONCE(ring->slots_request_pending) && !READ_ONCE(ring->in.open)))
 		return;
 	spin_lock_irqsave(&ring->lock, flags);
 	rnbd_ring_send_due(ring);
@@ -213,7 +213,7 @@ static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_
 {
 	if (likely(!ring->rate_limit && !rnbd_ring_is_keepalive(ring, frame)))
 		return false;
-	return rnbd_ring_over_rate(ring, ring->rate_limit ?: RNBD_LIFE_FRAMES_MAX);
+	return rnbd_ring_over_rate(ring, ring->rate_limit ?: RNBD_KEEPALIVE_FRAMES_MAX);
 }
 
 /*

@@ -78,10 +78,10 @@ void rnbd_ring_send_slots(struct rnbd_ring *ring)
 		ring->in.open = false;
 		rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS_REPLY, &info);
 	}
-	if (unlikely(ring->wished) && rnbd_ring_can_open(ring)) {
-		ring->wished = false;
-		rnbd_flow_ask(&ring->out, &ring->wish);
-		rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS, &ring->wish);
+	if (unlikely(ring->slots_request_pending) && rnbd_ring_can_open(ring)) {
+		ring->slots_request_pending = false;
+		rnbd_flow_ask(&ring->out, &ring->slots_request);
+		rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS, &ring->slots_request);
 	}
 }
 
@@ -96,7 +96,7 @@ static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 
 	lockdep_assert_held(&ring->lock);
 
-	if (ring->wished || ring->out.open)
+	if (ring->slots_request_pending || ring->out.open)
 		return false;
 	while (ring->nr_send > ring->out.slots + 1 && ring->nr_send > RNBD_RING_SLOTS_MIN + 1 &&
 	       ring->send_free > 1) {
@@ -134,7 +134,7 @@ void rnbd_ring_end_period(struct rnbd_ring *ring)
 
 	lockdep_assert_held(&ring->lock);
 
-	if (!ring->wished && rnbd_ring_can_open(ring) &&
+	if (!ring->slots_request_pending && rnbd_ring_can_open(ring) &&
 	    rnbd_flow_less(out, ring->send_free, &info)) {
 		if (info.depth < out->depth)
 			info.depth = ring->attr.ops->trim_depth(ring, info.depth);
@@ -195,7 +195,7 @@ void rnbd_ring_short_of_depth(struct rnbd_ring *ring)
 	lockdep_assert_held(&ring->lock);
 
 	ring->out.short_depth = true;
-	if (rnbd_flow_is_short(&ring->out) && !ring->wished)
+	if (rnbd_flow_is_short(&ring->out) && !ring->slots_request_pending)
 		rnbd_ring_kick(ring);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_short_of_depth);
@@ -220,7 +220,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
 		return perr;
 	spin_lock_irqsave(&ring->lock, flags);
 	rnbd_ring_count_slots(ring);
-	if (rnbd_ring_over_rate(ring, RNBD_LIFE_FRAMES_MAX))
+	if (rnbd_ring_over_rate(ring, RNBD_KEEPALIVE_FRAMES_MAX))
 		perr = RNBD_PERR_RATE;
 	else
 		perr = rnbd_flow_asked(&ring->in, &info);
@@ -345,7 +345,7 @@ static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, 
 /* Allocate send slots, and ask the peer for as many receive slots. */
 static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 {
-	struct rnbd_slots_info wish;
+	struct rnbd_slots_info request;
 	unsigned long flags;
 	bool more = false;
 	LIST_HEAD(added);
@@ -353,10 +353,10 @@ static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 	u32 nr = 0;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	if (ring->live && !ring->wished)
-		more = rnbd_flow_more(&ring->out, &wish);
+	if (ring->live && !ring->slots_request_pending)
+		more = rnbd_flow_more(&ring->out, &request);
 	if (more)
-		need = wish.slots + 1 - ring->nr_send;
+		need = request.slots + 1 - ring->nr_send;
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (!more)
 		return;
@@ -366,10 +366,11 @@ static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 	spin_lock_irqsave(&ring->lock, flags);
 	rnbd_ring_add_send(ring, &added, nr);
 	/* Do not ask for receive slots that have no send slot. */
-	wish.slots = clamp(ring->nr_send - 1, (int)ring->out.slots, (int)wish.slots);
-	ring->wish = wish;
-	ring->wished = wish.slots > ring->out.slots || wish.depth > ring->out.depth;
-	ring->out.refused = !ring->wished;
+	request.slots = clamp(ring->nr_send - 1, (int)ring->out.slots, (int)request.slots);
+	ring->slots_request = request;
+	ring->slots_request_pending = request.slots > ring->out.slots ||
+				      request.depth > ring->out.depth;
+	ring->out.refused = !ring->slots_request_pending;
 	rnbd_ring_send_due(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	rnbd_ring_free_slots(ring, &added, DMA_TO_DEVICE);

@@ -26,7 +26,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
  */
 static inline void rnbd_ring_send_due(struct rnbd_ring *ring)
 {
-	if (unlikely(ring->wished || ring->in.open))
+	if (unlikely(ring->slots_request_pending || ring->in.open))
 		rnbd_ring_send_slots(ring);
 }
 

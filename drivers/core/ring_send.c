@@ -59,7 +59,7 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entrie
 	ring->send_free--;
 	rnbd_flow_sent(&ring->out, entries);
 	/* Ask for more slots before the last credit is used. */
-	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->wished)
+	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->slots_request_pending)
 		rnbd_ring_kick(ring);
 	slot->note = 0;
 	if (slot->used)

@@ -92,7 +92,7 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 	ring->send_free = ring->nr_send;
 	rnbd_flow_in_init(&ring->in, RNBD_RING_SLOTS_MIN, ring->attr.slots);
 	rnbd_flow_out_init(&ring->out, 0, ring->attr.slots);
-	ring->wished = false;
+	ring->slots_request_pending = false;
 	ring->period_from = jiffies;
 	ring->send_seq = 0;
 	ring->recv_seq = 0;

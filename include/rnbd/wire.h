@@ -287,7 +287,7 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  * Limit of keep-alives per second on a queue. A keep-alive is a CREDIT frame that returns less
  * than half of its sender's slots. The shortest interval requires 20 per second.
  */
-#define RNBD_LIFE_FRAMES_MAX	100u
+#define RNBD_KEEPALIVE_FRAMES_MAX	100u
 
 /*
  * Interval while a login waits for its reply: a target that is making a large pool may be

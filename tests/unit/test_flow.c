@@ -273,8 +273,8 @@ struct end {
 	struct rnbd_flow_out out;
 	u32 send_slots;		/* send buffers; limit of flight */
 	u32 flight;		/* frames of this end that the other end has not handled */
-	struct rnbd_slots_info wish;
-	bool wished;
+	struct rnbd_slots_info slots_request;
+	bool slots_request_pending;
 	u64 sent, received;
 	struct frame wire[WIRE];	/* ring of frames in flight to this end */
 	u32 first, nr;
@@ -337,10 +337,10 @@ static void send_due(struct end *e)
 		e->in.open = false;
 		transmit(e, REPLY, &info);
 	}
-	if (e->wished && can_open(e)) {
-		e->wished = false;
-		rnbd_flow_ask(&e->out, &e->wish);
-		transmit(e, ASK, &e->wish);
+	if (e->slots_request_pending && can_open(e)) {
+		e->slots_request_pending = false;
+		rnbd_flow_ask(&e->out, &e->slots_request);
+		transmit(e, ASK, &e->slots_request);
 	}
 }
 
@@ -379,7 +379,7 @@ static void receive(struct end *e)
 /* Model of the work item. Sometimes it can allocate only half of the slots. */
 static void work(struct end *e)
 {
-	struct rnbd_slots_info wish;
+	struct rnbd_slots_info request;
 
 	if (e->in.grow) {
 		int more = (int)e->in.asked.slots - e->in.slots;
@@ -390,10 +390,10 @@ static void work(struct end *e)
 		rnbd_flow_grown(&e->in, more, max(e->in.depth, e->in.asked.depth));
 		send_due(e);
 	}
-	if (!e->wished && rnbd_flow_more(&e->out, &wish)) {
-		e->send_slots = max(e->send_slots, wish.slots + 1u);
-		e->wish = wish;
-		e->wished = true;
+	if (!e->slots_request_pending && rnbd_flow_more(&e->out, &request)) {
+		e->send_slots = max(e->send_slots, request.slots + 1u);
+		e->slots_request = request;
+		e->slots_request_pending = true;
 		send_due(e);
 	}
 }
@@ -406,7 +406,7 @@ static void end_period(struct end *e, bool quiet)
 
 	if (quiet && e->in.owed > 1 && e->out.credits > 2)
 		transmit(e, EMPTY, NULL);
-	if (!e->wished && can_open(e) && rnbd_flow_less(&e->out, free, &info)) {
+	if (!e->slots_request_pending && can_open(e) && rnbd_flow_less(&e->out, free, &info)) {
 		u32 frames = e->out.slots - info.slots;
 
 		rnbd_flow_ask(&e->out, &info);
@@ -476,7 +476,7 @@ static void one_connection(void)
 	/* There is no deadlock: both ends can send when all frames have arrived. */
 	settle();
 	assert_true(can_open(&ends[0]) && can_open(&ends[1]));
-	assert_true(!ends[0].wished && !ends[1].wished);
+	assert_true(!ends[0].slots_request_pending && !ends[1].slots_request_pending);
 	for (i = 0; i < 8; i++) {
 		end_period(&ends[0], true);
 		end_period(&ends[1], true);

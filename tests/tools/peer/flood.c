@@ -39,7 +39,7 @@ struct flooder {
 	uint64_t again;
 };
 
-static const struct flood *wish;
+static const struct flood *settings;
 static struct sockaddr_in target = { .sin_family = AF_INET };
 static struct sockaddr_in sources[SOURCES_MAX];
 static uint32_t nr_sources, next_source;
@@ -100,7 +100,7 @@ static void make_shared(struct ibv_context *verbs)
 
 static bool make_queue_pair(struct flooder *c)
 {
-	uint32_t recvs = wish->frames ? FRAME_RECVS : 1, i;
+	uint32_t recvs = settings->frames ? FRAME_RECVS : 1, i;
 	struct ibv_qp_init_attr attr = {
 		.cap = {
 			.max_send_wr = 4, .max_recv_wr = recvs,
@@ -132,7 +132,7 @@ static bool ask(struct flooder *c)
 		.retry_count = 7, .rnr_retry_count = 6,
 	};
 
-	request_init(&req, wish->host, wish->slots, SLOT_SIZE);
+	request_init(&req, settings->host, settings->slots, SLOT_SIZE);
 	return make_queue_pair(c) && !rdma_connect(c->id, &param);
 }
 
@@ -169,7 +169,7 @@ static void send_frames(struct flooder *c)
 {
 	uint32_t i;
 
-	for (i = 0; i < wish->frames; i++)
+	for (i = 0; i < settings->frames; i++)
 		if (!send_frame(c, i))
 			break;
 	printf("sent %u frames\n", i);
@@ -202,7 +202,7 @@ static bool handle(struct flooder *c, const struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ESTABLISHED:
 		count.accepted++;
 		c->stands = true;
-		if (wish->frames)
+		if (settings->frames)
 			send_frames(c);
 		return true;
 	case RDMA_CM_EVENT_REJECTED:
@@ -257,7 +257,7 @@ int client_flood(const struct flood *flood)
 	struct flooder *c = calloc(flood->connects, sizeof(*c));
 	uint32_t i, held = 0;
 
-	wish = flood;
+	settings = flood;
 	target.sin_port = htons(port);
 	if (inet_pton(AF_INET, address, &target.sin_addr) != 1)
 		die("%s is no address", address);
