@@ -83,8 +83,8 @@ fast_export() {
 # fit_window EXPORT BYTES: the storage gets as many requests of this size as it works on; sets
 # $window
 fit_window() {
-	# A request costs 16 KiB and its bytes; a window is in requests of 4 KiB. One of these and
-	# further ones of this size are as many as the storage works on.
+	# A window is in requests of 4 KiB. Each request costs 16 KiB plus its bytes. One request of
+	# 4 KiB and others of this size fill the storage.
 	window=$((((STORAGE_AT_ONCE - 1) * (16384 + $2) + 16384 + 4096) / (16384 + 4096)))
 	echo $window >"$CFG/exports/$1/window" || die "no window"
 }
