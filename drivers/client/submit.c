@@ -6,7 +6,7 @@
  *
  * rnbdc_queue_submit() allocates pool space for the data of a request, stages
  * the RDMA WRITEs of a write (stage.c) and adds the request to the open frame.
- * One post sends the RDMA WRITEs staged for the frame and then the frame. The frame
+ * The frame follows the RDMA WRITEs that were staged for it, in the same post. The frame
  * is posted when the block layer marks a request as the last of a dispatch, when
  * the frame is full, or when its requests write frame_kb KiB, so that the storage of
  * the target starts early. While "gather" frames are sent but not acknowledged, the

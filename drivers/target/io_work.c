@@ -206,6 +206,6 @@ void rnbdt_io_end(struct rnbdt_io *io)
 	/* @set stays: rnbdt_io_close() first destroys the work queue, which waits for this item. */
 	if (unlikely(next))
 		queue_work(set->wq, &container_of(next, struct rnbdt_io_work, item)->work);
-	else if (idle)
+	else if (idle && wq_has_sleeper(&set->idle))
 		wake_up(&set->idle);
 }

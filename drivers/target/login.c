@@ -257,7 +257,10 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
 		status = RNBD_ST_BUSY;
 	if (!status) {
-		/* Earlier sessions of a restarted client may hold what this one needs. */
+		/*
+		 * Earlier sessions of a restarted client may hold what this one needs. Claims are
+		 * taken first: rnbdt_close_restarted() replaces the boot id that they depend on.
+		 */
 		rnbdt_claim_take(s);
 		rnbdt_close_restarted(s);
 		status = rnbdt_limits_login(s);

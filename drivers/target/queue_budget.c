@@ -4,7 +4,7 @@
  *
  * Operation
  *
- * One limit covers the rings, requests and queue pairs of all queues, the memory that requests
+ * A single limit covers the rings, requests and queue pairs of all queues, the memory that requests
  * need while they are in flight, and the memory of attachments (attached.c). Each host may use a
  * share of the limit.
  *

@@ -120,7 +120,7 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 		.sq_index = qp->sq.done,
 	};
 
-	/* InfiniBand defines the length only for RDMA READs, among all send work requests. */
+	/* InfiniBand leaves the length undefined for send work requests other than RDMA READs. */
 	memset(&cqe.wc.byte_len, MDL_UNDEFINED, sizeof(cqe.wc.byte_len));
 	if (wqe->opcode == IB_WR_RDMA_READ)
 		cqe.wc.byte_len = wqe->length;

@@ -180,7 +180,7 @@ ulimit -n 65536
 jobs=()
 for dev in "${devs[@]}"; do jobs+=(--name="${dev##*/}" --filename="$dev"); done
 fio --thread --direct=1 --ioengine=libaio --rw=randwrite --bs=4k --iodepth=1 --number_ios=1 --size=1m \
-	--alloc-size=262144 --minimal "${jobs[@]}" >"$OUT/fio" 2>&1 &
+	--alloc-size=262144 --disk_util=0 --minimal "${jobs[@]}" >"$OUT/fio" 2>&1 &
 load=$!
 until_true stuck
 others 3

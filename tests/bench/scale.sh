@@ -141,7 +141,8 @@ measured() {
 	echo "rnbd rw $1 $ios" >"$MDL_DEBUG/window" || die "the model does not measure"
 	# Without disk_util=0 fio looks for each disk in sysfs, which takes seconds for one of hundreds.
 	fio --thread --direct=1 --ioengine=libaio --bs=4k --norandommap --size=60m --time_based \
-	    --disk_util=0 --runtime=3600 --group_reporting --minimal --alloc-size=262144 "${@:3}" >"$OUT/fio" 2>&1 &
+	    --disk_util=0 --runtime=3600 --group_reporting --minimal --alloc-size=262144 "${@:3}" \
+	    >"$OUT/fio" 2>&1 &
 	fio=$!
 	timeout 1200 cat "$MDL_DEBUG/window" >"$OUT/window" ||
 		die "no end after twenty minutes: $(head -n 3 "$OUT/fio")"

@@ -396,9 +396,9 @@ param half_open_max $half_open_max
 # All connections are from one host. Its limit is reached only if it is the lower one.
 param half_open_host_max $((32 / (LAB_SLOW ? 4 : 1)))
 
-# lawful: attach a disk; for wait_for, because an attach may fail while the flood keeps the
-# machine busy
-lawful() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
+# attach_small: attach a disk, and set $dev; for wait_for, because an attach may fail while the flood
+# keeps the machine busy
+attach_small() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
 
 note "a flood from many addresses, including that of a well-behaved client"
 sources=$ADDR,10.9.0.101
@@ -413,7 +413,7 @@ wait_for 60 over limits/half_open_evicted 10
 most=0
 for i in 1 2; do
 	began=${EPOCHREALTIME/[.,]/}
-	wait_for 100 lawful
+	wait_for 100 attach_small
 	note "attached after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 	need "$dev" reconnects -eq 0

@@ -46,8 +46,8 @@ wait_for 60 over half_open $((20 / ${LAB_SLOW:-1}))
 # resent: print how many messages the connection manager has retransmitted
 resent() { awk '{ n += $1 } END { print n }' /sys/class/infiniband/rxe0/ports/1/cm_tx_retries/*; }
 
-# lawful OPTION...: log in as a well-behaved client, lose the connection, and reconnect
-lawful() {
+# attach_and_reconnect OPTION...: attach a disk, lose the connection, reconnect and detach
+attach_and_reconnect() {
 	local began before lost tries
 	before=$(count half_open)
 	began=${EPOCHREALTIME/[.,]/}
@@ -75,11 +75,11 @@ lawful() {
 }
 
 note "a host without a secret"
-lawful
+attach_and_reconnect
 note "a host with a secret: earlier logins under its host id do not count"
 rnbd secret generate "$OUT/secret" || die "secret"
 rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
-lawful --secret-file "$OUT/secret"
+attach_and_reconnect --secret-file "$OUT/secret"
 
 # Two classes of at most 128 half-open connections, as many again in teardown, and 4096 sessions of
 # which only the connection id is left

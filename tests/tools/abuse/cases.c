@@ -32,14 +32,14 @@ enum kind { STRING, U16, U32, U64, BYTES };
  * @min: Smallest valid value
  * @max: Largest valid value; STRING: most characters; BYTES: exact length in bytes
  * @step: Valid values are multiples of this number; 0: no restriction
- * @lawful: Valid text, for STRING
+ * @valid_text: Valid text, for STRING
  */
 struct field {
 	uint16_t attr;
 	enum kind kind;
 	unsigned int flags;
 	uint64_t min, max, step;
-	const char *lawful;
+	const char *valid_text;
 };
 
 /**
@@ -182,25 +182,25 @@ static void begin(struct message *msg, const struct command *c)
 	nl_begin(msg, family, c->dump ? NLM_F_DUMP : 0, c->cmd);
 }
 
-static void put_lawful(struct message *msg, const struct field *f)
+static void put_valid(struct message *msg, const struct field *f)
 {
 	static const uint8_t bytes[RNBD_SECRET_LEN] = { 1 };
 
 	if (f->kind == STRING)
-		nl_put(msg, f->attr, f->lawful, strlen(f->lawful) + 1);
+		nl_put(msg, f->attr, f->valid_text, strlen(f->valid_text) + 1);
 	else
 		nl_put(msg, f->attr, bytes, f->max);
 }
 
 /* Build the valid message of @c; leave out the required attribute @but unless it is NULL. */
-static void lawful(struct message *msg, const struct command *c, const struct field *but)
+static void fill_valid(struct message *msg, const struct command *c, const struct field *but)
 {
 	unsigned int i;
 
 	begin(msg, c);
 	for (i = 0; i < c->nr; i++)
 		if (c->fields[i].flags & NEEDED && &c->fields[i] != but)
-			put_lawful(msg, &c->fields[i]);
+			put_valid(msg, &c->fields[i]);
 }
 
 static size_t size_of(const struct field *f)
@@ -232,7 +232,7 @@ static void try_bytes(const struct command *c, const struct field *f, const char
 {
 	struct message msg;
 
-	lawful(&msg, c, f);
+	fill_valid(&msg, c, f);
 	nl_put(&msg, f->attr, data, len);
 	if (ok)
 		expect(&msg, label("%s, attribute %u: %s", c->name, f->attr, what),
@@ -248,7 +248,7 @@ static void try_number(const struct command *c, const struct field *f, uint64_t 
 	struct message msg;
 	const char *what;
 
-	lawful(&msg, c, f);
+	fill_valid(&msg, c, f);
 	put_number(&msg, f, value);
 	what = label("%s, attribute %u: %llu", c->name, f->attr, (unsigned long long)value);
 	if (ok)
@@ -306,7 +306,7 @@ static void cases_of_string(const struct command *c, const struct field *f)
 	try_bytes(c, f, "one byte too long", text, f->max + 2, false);
 	/* no byte may follow the terminating NUL */
 	memset(text, 0, sizeof(text));
-	memcpy(text, f->lawful, strlen(f->lawful));
+	memcpy(text, f->valid_text, strlen(f->valid_text));
 	text[f->max + 2] = 'x';
 	try_bytes(c, f, "bytes after the NUL", text, f->max + 3, false);
 
@@ -346,7 +346,7 @@ static void cases_of_type(const struct command *c, const struct field *f)
 {
 	struct message msg;
 
-	lawful(&msg, c, f);
+	fill_valid(&msg, c, f);
 	nl_put(&msg, f->attr | NLA_F_NESTED, "\x08\0\x01\0garb", 8);
 	expect(&msg, label("%s, attribute %u: nested", c->name, f->attr), EINVAL, ERANGE, true);
 }
@@ -357,7 +357,7 @@ static void cases_of_missing(const struct command *c, const struct field *f)
 	struct message msg;
 
 	nr_cases++;
-	lawful(&msg, c, f);
+	fill_valid(&msg, c, f);
 	nl_talk(sock, &msg, &answer);
 	if (answer.error != EINVAL || !answer.text[0] || answer.missing != f->attr)
 		complain("%s without attribute %u: error %d (%s), missing %u", c->name,
@@ -391,15 +391,15 @@ static void cases_of_others(const struct command *c)
 	for (attr = 0; attr < c->max + 4; attr++) {
 		if (takes(c, attr))
 			continue;
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		nl_put(&msg, attr, garbage, 8);
 		expect(&msg, label("%s: attribute %u", c->name, attr), EINVAL, EINVAL, true);
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		nl_put(&msg, attr | NLA_F_NESTED, garbage, sizeof(garbage));
 		expect(&msg, label("%s: nested attribute %u", c->name, attr), EINVAL, EINVAL, true);
 	}
 	for (i = 0; i < ARRAY_SIZE(far); i++) {
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		nl_put(&msg, far[i], garbage, 4);
 		expect(&msg, label("%s: attribute %u", c->name, far[i]), EINVAL, EINVAL, true);
 	}
@@ -415,7 +415,7 @@ static void cases_of_form(const struct command *c)
 	size_t all;
 
 	for (i = 0; i < ARRAY_SIZE(lies); i++) {
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		nl_put(&msg, 1, NULL, 0);
 		((struct nlattr *)(msg.buf + msg.len - NLA_HDRLEN))->nla_len = lies[i];
 		expect(&msg, label("%s: an attribute of %u bytes", c->name, lies[i]),
@@ -423,15 +423,15 @@ static void cases_of_form(const struct command *c)
 	}
 
 	/* messages cut off in the header get no error message, those cut off in an attribute do */
-	lawful(&msg, c, NULL);
+	fill_valid(&msg, c, NULL);
 	all = msg.len;
 	for (i = NLMSG_HDRLEN; i < NLMSG_LENGTH(GENL_HDRLEN); i++) {
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		msg.len = i;
 		expect(&msg, label("%s: %u bytes", c->name, i), EINVAL, EINVAL, false);
 	}
 	for (i = NLMSG_LENGTH(GENL_HDRLEN); i < all; i++) {
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		msg.len = i;
 		/* the padding of the last attribute may be missing */
 		expect(&msg, label("%s: %u bytes of %zu", c->name, i, all), EINVAL,
@@ -439,12 +439,12 @@ static void cases_of_form(const struct command *c)
 	}
 	/* nlmsg_len below the header size or above the bytes sent: the kernel drops the message */
 	for (i = 0; i < NLMSG_HDRLEN; i++) {
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		hdr = (struct nlmsghdr *)msg.buf;
 		hdr->nlmsg_len = i ? i : 1;
 		expect(&msg, label("%s: a length of %u", c->name, i), -1, -1, false);
 	}
-	lawful(&msg, c, NULL);
+	fill_valid(&msg, c, NULL);
 	((struct nlmsghdr *)msg.buf)->nlmsg_len = msg.len + 1;
 	expect(&msg, label("%s: a byte too few", c->name), -1, -1, false);
 }
@@ -456,7 +456,7 @@ static void cases_of_header(const struct command *c)
 	struct message msg;
 	unsigned int i;
 
-	lawful(&msg, c, NULL);
+	fill_valid(&msg, c, NULL);
 	genl = NLMSG_DATA((struct nlmsghdr *)msg.buf);
 	genl->reserved = 1;
 	expect(&msg, label("%s: reserved bytes", c->name), EINVAL, EINVAL, true);
@@ -464,7 +464,7 @@ static void cases_of_header(const struct command *c)
 		/* NLM_F_ECHO is allowed */
 		if (flags[i] == NLM_F_ECHO)
 			continue;
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		((struct nlmsghdr *)msg.buf)->nlmsg_flags |= flags[i];
 		expect(&msg, label("%s: message flags %#x", c->name, flags[i]),
 		       EINVAL, EINVAL, true);
@@ -472,7 +472,7 @@ static void cases_of_header(const struct command *c)
 	/* a dump command without NLM_F_DUMP, or a plain command with it */
 	if (c->both)
 		return;
-	lawful(&msg, c, NULL);
+	fill_valid(&msg, c, NULL);
 	((struct nlmsghdr *)msg.buf)->nlmsg_flags ^= NLM_F_DUMP;
 	expect(&msg, label("%s: %s dump", c->name, c->dump ? "not as a" : "as a"),
 	       EOPNOTSUPP, EOPNOTSUPP, false);
@@ -483,7 +483,7 @@ static void cases_of(const struct command *c)
 	struct message msg;
 	unsigned int i;
 
-	lawful(&msg, c, NULL);
+	fill_valid(&msg, c, NULL);
 	expect(&msg, label("%s: valid", c->name), c->beyond, c->beyond, true);
 	for (i = 0; i < c->nr; i++) {
 		const struct field *f = &c->fields[i];
@@ -533,7 +533,7 @@ static void cases_of_pairs(void)
 	uint32_t flags = RNBD_FLAG_COPY | RNBD_FLAG_EARLY_RELEASE;
 	struct message msg;
 
-	lawful(&msg, &client_commands[0], NULL);
+	fill_valid(&msg, &client_commands[0], NULL);
 	nl_put(&msg, RNBD_ATTR_FLAGS, &flags, sizeof(flags));
 	expect(&msg, "attach: bounce buffers and early release", EINVAL, EINVAL, true);
 }
@@ -580,7 +580,7 @@ void cases_denied(int fd, int client, unsigned int client_group, int target,
 
 		if (c->cmd == RNBD_CMD_LIST)
 			continue;
-		lawful(&msg, c, NULL);
+		fill_valid(&msg, c, NULL);
 		expect(&msg, label("%s without privilege", c->name), EPERM, EPERM, true);
 		begin(&msg, c);
 		expect(&msg, label("%s without attributes and privilege", c->name), EPERM, EPERM,

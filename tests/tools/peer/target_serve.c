@@ -80,7 +80,7 @@ static void on_request(struct rdma_cm_event *event)
 	struct rnbd_cm_req req;
 	uint32_t len = sizeof(rep);
 
-	/* A client may reconnect if the reply allows a retry. */
+	/* The client may retry after this strike: drop its previous connection. */
 	if (c->id && c->gone && may_return())
 		target_further_drop(c);
 	if (target.further && event->param.conn.private_data_len >= sizeof(req)) {
