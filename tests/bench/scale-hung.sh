@@ -91,6 +91,7 @@ until_true() {
 		[ $ms -lt $end ] || die "not within $LIMIT s: $*"
 		read -rt 0.02 -u "$tick"
 	done
+	return 0	# not the status of read, which has timed out
 }
 # judged WHAT: record $took as a figure
 judged() { figure "$stage, $number sessions: $1" "$(jq -n "$took / 1000")" s "<=" $GOAL; }

@@ -236,6 +236,7 @@ static void test_bound(void **state)
 	CHANGE_REQ(slot_size += 64);
 	CHANGE_LOGIN(boot_id[0] ^= 1);
 	CHANGE_LOGIN(pool_bytes++);
+	CHANGE_LOGIN(pool_min++);
 	CHANGE_LOGIN(features ^= 1);
 	CHANGE_LOGIN(max_io += 4096);
 	CHANGE_LOGIN(nr_queues++);
@@ -243,6 +244,7 @@ static void test_bound(void **state)
 	CHANGE_LOGIN(keepalive_ms++);
 	CHANGE_LOGIN(inline_read++);
 	CHANGE_LOGIN(inline_write++);
+	CHANGE_LOGIN(fence_generation++);
 	/* The text of a LIST differs from that of a LOGIN. */
 	begin(&other);
 	rnbd_auth_begin(&other, &conn, NULL);
