@@ -22,11 +22,11 @@ T=/sys/kernel/rnbd-target
 mkdir -p /etc/rnbd
 host_id 3 >/etc/rnbd/hostid
 target_start
-export_disk lawful "$(null_disk 64 memory_backed=0 discard=0)" 1 3
+export_disk good "$(null_disk 64 memory_backed=0 discard=0)" 1 3
 export_disk fixed "$(null_disk 64 memory_backed=0 discard=0)" 2 3 -- --read-only
 # A small burst is used up before the measurement, so that login_rate limits the logins.
 echo 4 >$P/login_burst || die "parameter"
-dev=$(attach lawful --queues 1 --pool 4M) || exit 1
+dev=$(attach good --queues 1 --pool 4M) || exit 1
 
 # ran PID: print the nanoseconds that PID was on the processor
 ran() { [ -z "$1" ] || awk '{ s += $1 } END { printf "%.0f", s }' /proc/"$1"/task/*/schedstat; }
@@ -42,7 +42,7 @@ logins() { dmesg | grep -c ' logged in on port '; }
 
 # load DEV DEPTH: replace this shell by fio
 load() {
-	exec fio --name=lawful --filename="$1" --direct=1 --ioengine=libaio --iodepth="$2" --bs=4k \
+	exec fio --name=good --filename="$1" --direct=1 --ioengine=libaio --iodepth="$2" --bs=4k \
 		--rw=randread --iodepth_batch_submit=8 --iodepth_batch_complete_min=1 \
 		--time_based --runtime=100000 --minimal >/dev/null
 }

@@ -15,12 +15,12 @@ target_start
 echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
 export_disk hostile "$(null_disk 64)" 2 3
 export_disk fixed "$(null_disk 16)" 2 3
-export_disk lawful "$(null_disk 16)" 1
+export_disk valid "$(null_disk 16)" 1
 # For the session that competes for memory
 export_disk rival "$(null_disk 16)" 4
 # The sessions of the well-behaved client and of one more leave too little for two growing pools.
 echo 10 >/sys/module/rnbd_target/parameters/pool_limit_mb || die "parameter"
-dev=$(attach lawful --pool 4M) || exit 1
+dev=$(attach valid --pool 4M) || exit 1
 resources=$(rdma_own)
 while [ ! -e "$OUT/end" ]; do
 	verify "$dev" --rw=randrw --bs=4k --iodepth=2 --size=256k --rate_iops=50

@@ -396,8 +396,8 @@ param half_open_max $half_open_max
 # All connections are from one host. Its limit is reached only if it is the lower one.
 param half_open_host_max $((32 / (LAB_SLOW ? 4 : 1)))
 
-# attach_small: attach a disk, and set $dev; for wait_for, because an attach may fail while the flood
-# keeps the machine busy
+# attach_small: attach a disk, and set $dev; for wait_for, because an attach may fail while the
+# flood keeps the machine busy
 attach_small() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
 
 note "a flood from many addresses, including that of a well-behaved client"

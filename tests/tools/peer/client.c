@@ -22,7 +22,7 @@ int client_cases(void)
 	struct results results = { };
 
 	counters_open();
-	client_lawful_cases(&results);
+	client_valid_cases(&results);
 	client_key_cases(&results);
 	client_credit_cases(&results);
 	client_slots_cases(&results);

@@ -146,7 +146,7 @@ bool rival_end(void);
 void hammer(struct conn *c, const char *why);
 
 /* Cases, by topic */
-void client_lawful_cases(struct results *results);
+void client_valid_cases(struct results *results);
 void client_key_cases(struct results *results);
 void client_credit_cases(struct results *results);
 void client_epoch_cases(struct results *results);

@@ -477,15 +477,15 @@ const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_
 		while (c->head != c->tail) {
 			uint32_t slot = c->taken[c->head % ARRAY_SIZE(c->taken)].slot;
 			uint32_t n = c->taken[c->head % ARRAY_SIZE(c->taken)].len;
-			bool lawful, about_slots;
+			bool valid, about_slots;
 
 			memcpy(copy, c->mem + (size_t)slot * c->slot_size, n);
-			lawful = frame_check(c, copy, n);
-			if (lawful)
+			valid = frame_check(c, copy, n);
+			if (valid)
 				kinds_count(false, copy, n);
-			about_slots = lawful && slots_take(c, copy, n);
+			about_slots = valid && slots_take(c, copy, n);
 			give_back(c);
-			if (!lawful)
+			if (!valid)
 				return NULL;
 			if (copy[0] == RNBD_FRAME_CREDIT || about_slots)
 				continue;

@@ -49,7 +49,7 @@ static void refuse(struct rdma_cm_id *id, bool hostile)
 }
 
 /* Check a connection request of the kernel's client. */
-static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_req *req)
+static bool request_valid(const struct rdma_conn_param *conn, struct rnbd_cm_req *req)
 {
 	if (conn->private_data_len < sizeof(*req))
 		return amiss("a connection request of %u bytes", conn->private_data_len);
@@ -96,7 +96,7 @@ static void on_request(struct rdma_cm_event *event)
 	}
 	if (c->id || !target.tc || (target.struck && !may_return()) ||
 	    (target.mutate && !rng_below(target.mutate, 20)) ||
-	    !request_lawful(&event->param.conn, &req)) {
+	    !request_valid(&event->param.conn, &req)) {
 		refuse(id, false);
 		return;
 	}
@@ -200,7 +200,7 @@ static void on_login(struct conn *c, const struct ctl *entry)
 }
 
 /* Check an ATTACH: the generation of an index must not decrease. Record it as the latest. */
-static bool attach_lawful(const struct ctl *entry)
+static bool attach_valid(const struct ctl *entry)
 {
 	struct rnbd_ctl_attach a;
 	bool again;
@@ -230,7 +230,7 @@ static void on_attach(struct conn *c, const struct ctl *entry)
 	static struct frame f;
 
 	/* after a strike, reply only if the case lets the client retry, or strikes again */
-	if (!attach_lawful(entry) || (tc->when == AT_ATTACH && target.struck && !may_return()))
+	if (!attach_valid(entry) || (tc->when == AT_ATTACH && target.struck && !may_return()))
 		return;
 	due &= !target.struck || tc->also == PERSIST;
 	if (due && (tc->when == AT_ATTACH || tc->base == ATTACH_REPLY)) {
@@ -333,7 +333,7 @@ static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 }
 
 /* Check the handle of a request; a handle that was never attached is an error. */
-static bool handle_lawful(const struct rnbd_req_entry *e, bool *closed)
+static bool handle_valid(const struct rnbd_req_entry *e, bool *closed)
 {
 	uint32_t generation = le32toh(target.attach.generation);
 
@@ -394,7 +394,7 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 
 		target.rel[TAG_SENT] = le16toh(e->tag);
 		target.rel[CAPACITY] = length;
-		if (!handle_lawful(e, &closed))
+		if (!handle_valid(e, &closed))
 			return;
 		if (target.tc->when == AT_REQUEST && !target.struck) {
 			target_strike(c);

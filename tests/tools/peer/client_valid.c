@@ -8,7 +8,7 @@
 #include "client.h"
 
 /* Use all operations as a well-behaved client does. */
-static void lawful(void)
+static void valid(void)
 {
 	const uint8_t *data = NULL;
 	struct conn c = { };
@@ -97,11 +97,11 @@ static void discover(void)
 }
 
 static const struct client_story stories[] = {
-	{ "valid", lawful },
+	{ "valid", valid },
 	{ "discover", discover },
 };
 
-void client_lawful_cases(struct results *results)
+void client_valid_cases(struct results *results)
 {
 	RUN_CASES(stories, results, stories[i].run());
 }
