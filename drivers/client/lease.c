@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Segments of the pool that come and go while a session is live.
+ * Segments of the pool that are granted and released while a session is live.
  *
  * Operation
  *
- * A session that has requested a floor begins with a pool of that size. When a request finds
- * too little space, the client requests a pool of twice the held size (WANT). A segment that
- * the target grants is added to the pool (space.c). After half a minute in which requests
- * used at most a quarter of the pool, the client returns a segment, and then another one each
- * second, until it holds the floor. Segments that are closed but not yet released do not
- * count for the floor. The client also returns a segment that the target reclaims: nothing
- * more is allocated from it, and it is released when it is empty, that is, when no request
- * and no work request names it (rule R5). The work item does not run while there is no
- * segment to return or to request.
+ * A session that has requested a floor begins with a pool of the size of its floor. When a
+ * request finds too little space, the client requests (WANT) a pool of twice the size that it
+ * holds. A segment that the target grants is added to the pool (space.c). After half a minute
+ * in which no request lacked space and requests used at most a quarter of the pool, the client
+ * closes a segment. While the use stays that low, it closes another segment each second, until
+ * a further one would leave less than the floor in open segments. The client also closes a
+ * segment that the target reclaims. Nothing more is allocated from a closed segment. The client
+ * releases a closed segment when it is empty, that is, when no request and no work request
+ * names it (rule R5). The work item does not run while there is no segment to request, to close
+ * or to release.
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until
  * the target has confirmed the release.
  *
  * Concurrency: the completion handler of queue 0 handles one entry at a time. The work item
- * sends entries and decides about the size of the pool. sess->lock protects members that both
- * write. The work item runs only between rnbdc_lease_start() and rnbdc_lease_stop(): each
- * second, or when rnbdc_space.kick queues it. A change that gives the work item work is
- * written under rnbdc_space.lock before the kick. So when the work item stops, it has seen
- * the change, or the kick makes it run again.
+ * sends entries and decides about the size of the pool. sess->lock protects the members that
+ * the handler and the work item both write. The work item runs only between
+ * rnbdc_lease_start() and rnbdc_lease_stop(): each second, or when rnbdc_space.kick queues it.
+ * A change that gives the work item something to do is written under rnbdc_space.lock before
+ * the kick. So a work item that does not queue itself again has seen the change, or the kick
+ * queues it again.
  *
  * Errors: a segment that the client has not requested, or an entry about a segment that it
  * does not hold, is a protocol error. An entry for which there is no credit is sent later.
@@ -62,7 +64,7 @@
  * @sess: session
  *
  * Context: any.
- * Return: units; 0 requests the whole pool at the login.
+ * Return: units, or 0 to request the whole pool at the login, with a fixed size.
  */
 u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
 {
@@ -77,14 +79,17 @@ u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
 	return floor >> RNBD_UNIT_SHIFT;
 }
 
-/* Test whether the pool may grow. Without a requested floor its size is fixed. */
+/*
+ * Test whether the pool can change its size. The size is fixed if the client has requested no
+ * floor, or if the target has granted a ceiling that equals the floor.
+ */
 static bool rnbdc_lease_elastic(const struct rnbdc_session *sess)
 {
 	return sess->login.info.pool_min &&
 	       sess->login.offer.max_units > sess->login.offer.pool_units;
 }
 
-/* Send an entry on queue 0. Returns -EAGAIN without a credit. */
+/* Send an entry on queue 0. Returns -EAGAIN if there is no credit or send slot. */
 static int rnbdc_lease_post(struct rnbdc_session *sess, u16 type, const void *body, u32 bytes)
 {
 	const struct rnbd_ctl_entry entry = {
@@ -107,7 +112,7 @@ static int rnbdc_lease_post(struct rnbdc_session *sess, u16 type, const void *bo
 	return ret;
 }
 
-/* Release the closed segments that are empty. Returns -EAGAIN without a credit. */
+/* Release the closed segments that are empty. Returns -EAGAIN as rnbdc_lease_post() does. */
 static int rnbdc_lease_release(struct rnbdc_session *sess)
 {
 	struct rnbdc_lease *lease = &sess->lease;
@@ -131,7 +136,7 @@ static int rnbdc_lease_release(struct rnbdc_session *sess)
 	}
 }
 
-/* Request a pool of @units. Returns -EAGAIN without a credit. */
+/* Request a pool of @units in all. Returns -EAGAIN as rnbdc_lease_post() does. */
 static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 {
 	struct rnbd_ctl_want wire;
@@ -141,7 +146,7 @@ static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 
 	if (units == sess->lease.want)
 		return 0;
-	/* Set this first: a segment may arrive as soon as the entry is posted. */
+	/* Set want before the post: a granted segment can arrive as soon as the entry is posted. */
 	spin_lock_irqsave(&sess->lock, flags);
 	old = sess->lease.want;
 	sess->lease.want = units;
@@ -156,16 +161,22 @@ static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 	return ret;
 }
 
-/* Request a pool of @units, at least the floor and at most the ceiling. */
+/* Request a pool of @units in all, but at least of the floor and at most of the ceiling. */
 static int rnbdc_lease_ask(struct rnbdc_session *sess, u32 units)
 {
 	const struct rnbd_grant *grant = &sess->login.offer;
 
-	/* The target grants no more units than requested, not even up to the floor. */
+	/*
+	 * Request at least the floor: the target grants nothing beyond the requested size, even to
+	 * a session that holds less than its floor.
+	 */
 	return rnbdc_lease_want(sess, clamp(units, grant->pool_units, grant->max_units));
 }
 
-/* Close a segment, to be released when it is empty. Returns -EAGAIN without a credit. */
+/*
+ * Close a segment if the other open segments hold the floor; the closed segment is released when
+ * it is empty. Returns -EAGAIN as rnbdc_lease_post() does.
+ */
 static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 {
 	u32 open = READ_ONCE(sess->space.units), slot, generation, units;
@@ -175,8 +186,8 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 	if (!units)
 		return 0;
 	/*
-	 * Request less first. Otherwise the target might grant new segments in place of this
-	 * one, and of other closed segments whose release takes long.
+	 * Request a smaller pool before the segment is closed. Otherwise the target could replace
+	 * this segment, and closed segments whose release takes long, by new ones.
 	 */
 	ret = rnbdc_lease_ask(sess, open - min(open, units));
 	if (!ret)
@@ -185,9 +196,9 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 }
 
 /*
- * Get the most units that requests have used since the latest call. Count whole blocks,
- * because queues take whole blocks: otherwise the pool would shrink under few requests on
- * many queues, and grow again.
+ * Get the sum of the largest numbers of units that requests on each queue have used since the
+ * previous call, rounded up to whole blocks. Queues take whole blocks: without the rounding, few
+ * requests on many queues would make the pool shrink and grow again and again.
  */
 static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
 {
@@ -204,7 +215,10 @@ static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
 	return units;
 }
 
-/* Test whether requests lack space. A request that lacks space sets the flag once per tick. */
+/*
+ * Test whether requests lack space. The first request that lacks space after a tick, or after a
+ * growth of the pool, sets rnbdc_space.lacks.
+ */
 static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
 {
 	struct rnbdc_space *space = &sess->space;
@@ -215,8 +229,8 @@ static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
 }
 
 /*
- * Test whether there is nothing to do until a request lacks space, or a segment is added or
- * closed. How much of the floor is used does not matter.
+ * Test whether the work item has nothing to do until a request lacks space, or a segment is
+ * added or closed. A pool without a segment to close need not be checked for its use.
  */
 static bool rnbdc_lease_rests(struct rnbdc_session *sess)
 {
@@ -224,13 +238,16 @@ static bool rnbdc_lease_rests(struct rnbdc_session *sess)
 	const struct rnbdc_lease *lease = &sess->lease;
 	u32 slot, generation;
 
-	/* Keep running: want exceeds held as soon as the closed segments are released. */
+	/*
+	 * Compare want with the open segments: held shrinks to their size when closed segments are
+	 * released, and then a want that exceeds held must be withdrawn.
+	 */
 	if (lease->generation || lease->want > max(open, floor) || rnbdc_lease_lacks(sess))
 		return false;
 	return open <= floor || !rnbdc_space_spare(&sess->space, floor, &slot, &generation);
 }
 
-/* Decide about the size of the pool. Returns -EAGAIN without a credit. */
+/* Request a larger or smaller pool, or close a segment. Returns -EAGAIN without a credit. */
 static int rnbdc_lease_resize(struct rnbdc_session *sess)
 {
 	struct rnbdc_lease *lease = &sess->lease;
@@ -240,9 +257,9 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 
 	if (tick) {
 		lease->tick = jiffies;
-		/* A request may have lacked space since the test above. */
+		/* A request can have lacked space since the test above: test again and reset. */
 		lacks |= rnbdc_space_reset_lack(&sess->space);
-		/* Keep an unmet request while hardware queues are stopped for lack of space. */
+		/* Do not withdraw WANT while hardware queues are stopped at their disk's share. */
 		lacks |= lease->want > held && rnbdc_stall_lacks(sess);
 		if (rnbdc_lease_recent(sess) > held / 4)
 			lease->busy_at = jiffies;
@@ -254,7 +271,7 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 	}
 	if (!tick)
 		return 0;
-	/* Withdraw an unmet request: the target would reclaim memory of others for it. */
+	/* Withdraw an unmet WANT, for which the target would reclaim memory of other sessions. */
 	if (lease->want > held && time_after_eq(jiffies, lease->lacked_at + RNBDC_LEASE_SATED))
 		return rnbdc_lease_ask(sess, held);
 	if (time_before(jiffies, lease->busy_at + RNBDC_LEASE_IDLE))
@@ -275,13 +292,13 @@ static void rnbdc_lease_work(struct work_struct *work)
 	}
 	if (!ret && rnbdc_lease_rests(sess))
 		return;
-	/* If a kick has queued the work item again, this changes nothing: it runs at once. */
+	/* If a kick has queued the work item to run at once, this call does not delay it. */
 	queue_delayed_work(rnbdc_timer_wq, &sess->lease.lease_work,
 			   ret == -EAGAIN ? RNBDC_LEASE_RETRY : RNBDC_LEASE_TICK);
 }
 
 /**
- * rnbdc_lease_init - prepare the segments of a session
+ * rnbdc_lease_init - initialise the work item that changes the size of the pool
  * @sess: session that is being allocated
  *
  * Context: any.
@@ -317,7 +334,7 @@ void rnbdc_lease_start(struct rnbdc_session *sess)
 
 /**
  * rnbdc_lease_stop - stop growing and shrinking the pool of a session
- * @sess: session whose queues are not ready for requests and drained
+ * @sess: session whose queues are drained and not ready for requests
  *
  * Context: process context, may sleep; not rnbdc_timer_wq.
  */
@@ -344,8 +361,8 @@ static enum rnbd_proto_err rnbdc_lease_segment(struct rnbdc_session *sess,
 	if (perr)
 		return perr;
 	/*
-	 * Check only the ceiling: while this entry was in flight, the client may have requested
-	 * less or closed segments.
+	 * Compare the size with the ceiling and not with want: while this entry was in flight, the
+	 * client can have reduced want.
 	 */
 	spin_lock_irqsave(&sess->lock, flags);
 	if (sess->conn.segments[seg.slot].units || seg.units > grant->max_units - lease->held)
@@ -382,7 +399,7 @@ static enum rnbd_proto_err rnbdc_lease_reclaim(struct rnbdc_session *sess,
 	spin_unlock_irqrestore(&sess->lock, flags);
 	if (!holds)
 		return RNBD_PERR_HANDLE;
-	/* If the segment is closed already, the client is returning it. */
+	/* The call fails if the segment is already closed: then the client is returning it. */
 	if (rnbdc_space_close_segment(&sess->space, info->slot, info->generation))
 		return RNBD_PERR_NONE;
 	WRITE_ONCE(lease->reclaims, lease->reclaims + 1);
@@ -424,7 +441,7 @@ enum rnbd_proto_err rnbdc_lease_handle(struct rnbdc_queue *q, const struct rnbd_
 	struct rnbd_lease_info info;
 	enum rnbd_proto_err perr;
 
-	/* Only the pool of a live session that has requested a floor grows and shrinks. */
+	/* These entries are valid only in a live session whose pool can change its size. */
 	if (!READ_ONCE(sess->lease_open))
 		return RNBD_PERR_TYPE;
 	if (entry->type == RNBD_CTL_SEGMENT)

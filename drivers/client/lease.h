@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Segments of the pool that come and go while a session is live. See lease.c.
+ * Segments of the pool that are granted and released while a session is live. See lease.c.
  */
 #ifndef RNBDC_LEASE_H
 #define RNBDC_LEASE_H

@@ -2,18 +2,18 @@
 /*
  * Login: the request, the reply, and the check of the offer of the target.
  *
- * Operation: The login requests limits. If the target challenges it, the client
+ * Operation: The login requests limits. If the target answers with a challenge, the client
  * authenticates (auth.c). The reply grants queues, depth, limits and a pool, and is stored
- * in sess->login.offer. An entry for each segment of the pool follows; the last one
- * completes the login. A reconnect is refused if the target grants less than the limits
- * with which the disks were created.
+ * in sess->login.offer. An entry for each segment of the pool follows the reply; the last of
+ * these entries completes the login. After a reconnect the client accepts fewer queues, but
+ * refuses an offer with a smaller depth or a smaller largest request than before.
  *
  * Ownership: sess->login.info belongs to the connecting thread. sess->login.offer and the
- * segments belong to the completion handler until it wakes that thread. The table of
- * segments stays allocated for the login of the next connection.
+ * segments belong to the completion handler until the handler wakes the connecting thread.
+ * The table of segments stays allocated for the login of the next connection.
  *
  * Concurrency: The completion handler of queue 0 handles one entry at a time.
- * sess->login.status is RNBDC_LOGIN_OPEN only while the reply or a segment is awaited.
+ * sess->login.status is RNBDC_LOGIN_OPEN only while the client awaits the reply or a segment.
  *
  * Errors: A refused login becomes an errno and one error message for the user. An unexpected
  * entry is a protocol error.
@@ -44,10 +44,10 @@
 #include "share.h"
 #include "state.h"
 
-/* Milliseconds to wait for a list of exports; shorter, because it needs no pool. */
+/* Milliseconds to wait for a list of exports; fewer than for a login, which allocates a pool. */
 #define RNBDC_LIST_MS		20000
 
-/* Complete the login and wake the thread if the last segment has arrived. */
+/* Complete the login and wake the connecting thread, unless further segments must arrive. */
 static void rnbdc_login_complete(struct rnbdc_queue *q)
 {
 	struct rnbdc_session *sess = q->sess;
@@ -73,7 +73,7 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 	enum rnbd_proto_err perr;
 	struct rnbd_grant grant;
 
-	/* Accept one reply, while a thread waits for it, and none for a discovery. */
+	/* Accept a single reply, only while a thread waits for it; a discovery must get none. */
 	if (sess->login.exports || sess->login.status != RNBDC_LOGIN_OPEN ||
 	    sess->login.granted)
 		return RNBD_PERR_TYPE;
@@ -96,11 +96,11 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 }
 
 /**
- * rnbdc_login_open - test whether the login of a session is not complete
+ * rnbdc_login_open - test whether the login of a session is in progress
  * @sess: session
  *
  * Context: completion handler of queue 0.
- * Return: true if the reply or a segment of the pool is awaited.
+ * Return: true if the client awaits the reply or a segment of the pool.
  */
 bool rnbdc_login_open(const struct rnbdc_session *sess)
 {
@@ -147,7 +147,10 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 	return RNBD_PERR_NONE;
 }
 
-/* Limit inline data to the size of a slot. The device must gather entries and data. */
+/*
+ * Limit inline data to the space in a slot. A device that cannot gather two pieces of memory,
+ * the entries and the data, sends no inline data.
+ */
 static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 {
 	if (sess->conn.dev->attrs.max_send_sge < 2)
@@ -169,8 +172,8 @@ void rnbdc_free_segments(struct rnbdc_session *sess)
 }
 
 /*
- * Clear the table of segments, or allocate one of the largest size. The completion handler
- * that fills the table must not allocate it.
+ * Clear the table of segments, or allocate one for the largest possible grant. The table must
+ * exist before the login, because the completion handler that fills it cannot allocate it.
  */
 static int rnbdc_prepare_segments(struct rnbdc_session *sess)
 {
@@ -180,7 +183,7 @@ static int rnbdc_prepare_segments(struct rnbdc_session *sess)
 		memset(conn->segments, 0, conn->nr_segments * sizeof(*conn->segments));
 		return 0;
 	}
-	/* The target grants no more units than requested, so no more segments either. */
+	/* The target grants at most the requested units, and a segment has at least one. */
 	conn->nr_segments = min_t(u64, sess->opt.pool_bytes >> RNBD_UNIT_SHIFT, RNBD_SEGMENTS_MAX);
 	conn->segments = kvcalloc(conn->nr_segments, sizeof(*conn->segments), GFP_KERNEL);
 	return conn->segments ? 0 : -ENOMEM;
@@ -194,7 +197,7 @@ static int rnbdc_resize_segments(struct rnbdc_session *sess, struct rnbdc_errmsg
 	struct rnbd_segment_info *segments;
 
 	if (offer->nr_segments > conn->nr_segments) {
-		/* The next login allocates a table of the largest size. */
+		/* Without a table the next login allocates one for the largest possible grant. */
 		rnbdc_free_segments(sess);
 		rnbdc_errmsg_set(errmsg, "the target grants the pool in more segments than before");
 		return -EAGAIN;
@@ -218,8 +221,8 @@ static int rnbdc_resize_segments(struct rnbdc_session *sess, struct rnbdc_errmsg
  *
  * Context: process context, may sleep; ends early when the attach is aborted, or no disk
  * needs the session.
- * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, -EAGAIN if another
- * login may succeed, or an error of rnbdc_login().
+ * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, -EAGAIN if a further
+ * login can succeed, or an error of rnbdc_login() or rnbdc_auth_make_key().
  */
 int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -256,7 +259,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	return ret;
 }
 
-/* Send an entry of the login and wait for the next step of the target. */
+/* Send an entry of the login. Wait until the target challenges, grants or refuses the login. */
 static int rnbdc_login_send(struct rnbdc_session *sess, u16 type, const void *body, u32 bytes,
 			    struct rnbdc_errmsg *errmsg)
 {
@@ -287,7 +290,7 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
 	u8 mac[RNBD_MAC_SIZE];
 	int ret;
 
-	/* No wake-up can be lost here: the target sends no entry before it gets the proof. */
+	/* Arming the wait loses no wake-up: the target sends no entry before it gets the proof. */
 	rnbdc_cm_wait_arm(sess->queues[0]);
 	ret = rnbdc_auth_make_proof(sess, mac);
 	if (ret) {
@@ -358,7 +361,7 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(sess->login.status));
 		return rnbdc_status_error(sess->login.status);
 	}
-	/* A session with a key accepts a grant only after both proofs. */
+	/* With a key, the grant was accepted only after both ends had proved the secret. */
 	WRITE_ONCE(sess->auth.authenticated, !!sess->auth.key);
 	return 0;
 }
@@ -368,8 +371,8 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  * @sess: session with an offer
  * @errmsg: filled on error
  *
- * The UUID of the target may differ, because a target can move to another machine.
- * rnbdc_check_attach() compares the identity of each export.
+ * The function does not compare the UUID of the target: another target machine can take over
+ * the address. rnbdc_check_attach() compares the UUID of each export.
  *
  * Context: any; the caller owns the connection.
  * Return: 0, or -EMEDIUMTYPE if the offer grants less than the disks need.
@@ -378,7 +381,7 @@ int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *err
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
-	/* Fewer queues than before suffice: the other hardware queues share queue 0. */
+	/* Fewer queues suffice: a hardware queue whose queue is not connected uses queue 0. */
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;

@@ -13,7 +13,7 @@
  * Concurrency: No command runs before the family is registered, and none after
  * it is unregistered.
  *
- * Errors: Loading fails without memory, or if a name is already registered.
+ * Errors: Loading fails without memory, or if another module has registered one of the names.
  */
 
 #include <linux/module.h>
@@ -40,15 +40,15 @@ static int __init rnbdc_init(void)
 	generate_random_uuid(rnbdc_boot_id);
 
 	/*
-	 * WQ_MEM_RECLAIM: writeback may wait for the teardown of a connection. WQ_MAX_ACTIVE:
-	 * a session that connects occupies a worker for seconds if its target does not answer.
+	 * WQ_MEM_RECLAIM: memory reclaim can wait for writeback, and writeback for recovery.
+	 * WQ_MAX_ACTIVE: each session occupies a worker for seconds if its target does not answer.
 	 */
 	rnbdc_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, WQ_MAX_ACTIVE);
 	if (!rnbdc_wq)
 		return -ENOMEM;
 
 	ret = -ENOMEM;
-	/* WQ_MAX_ACTIVE: a disk that attaches occupies a worker until its target answers. */
+	/* WQ_MAX_ACTIVE: each disk that attaches occupies a worker until its target answers. */
 	rnbdc_attach_wq = alloc_workqueue("rnbd-attach", WQ_UNBOUND | WQ_MEM_RECLAIM,
 					  WQ_MAX_ACTIVE);
 	if (!rnbdc_attach_wq)

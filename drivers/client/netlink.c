@@ -5,8 +5,8 @@
  * Operation: The rnbd tool uses these commands to attach, detach and list disks,
  * to discover exports, and to set secrets. Documentation/netlink/rnbd.yaml
  * describes the commands; netlink_gen.c with the policies and operations is
- * generated from it. A handler must not wait, because generic netlink holds a
- * lock that all families use. Therefore attach, detach, discovery and setting a
+ * generated from it. A handler must not wait, because generic netlink calls it with
+ * a lock that all families use. Therefore attach, detach, discovery and setting a
  * secret run as jobs (job.c). nlparse.c parses requests, nlattr.c writes the
  * attributes of answers, and events.c sends events.
  *
@@ -14,8 +14,8 @@
  * result of a discovery owns the list of exports. The handler copies a secret from
  * the message to the job and wipes it in the message, because an error reply
  * repeats the message. A message that the policy refuses reaches no handler. Its
- * error reply contains the secret, but goes only to the sender, and omits the
- * message if the sender has set NETLINK_CAP_ACK.
+ * error reply goes only to the sender, and repeats the secret unless the sender has
+ * set NETLINK_CAP_ACK.
  *
  * Concurrency: Commands run in parallel. rnbdc_disks_lock protects the walk
  * through the list of disks.
@@ -60,7 +60,7 @@
 
 static struct genl_family rnbdc_genl_family;
 
-/* Report the current state as a change from this state to itself. */
+/* Describe the current state of a disk as a change from this state to itself. */
 static void rnbdc_disk_now(const struct rnbdc_disk *disk, struct rnbdc_change *now)
 {
 	struct rnbdc_session *sess = disk->sess;
@@ -144,8 +144,8 @@ static int rnbdc_reply_disk(const struct rnbdc_asker *asker, struct rnbdc_disk *
  * @info: request
  *
  * The kernel and udev parse the data of a new disk, and the removal of a disk affects all
- * users of the machine. CAP_NET_ADMIN is not enough for that, because a container may
- * have it for its own network.
+ * users of the machine. CAP_NET_ADMIN does not suffice for these commands, because a
+ * container can have it for its own network.
  *
  * Context: process context of the requester.
  * Return: 0 or -EPERM.
@@ -155,7 +155,7 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))
 		return 0;
-	/* info->attrs has maxattr + 1 members and may end before RNBD_ATTR_SECRET. */
+	/* info->attrs has maxattr + 1 members and can end before RNBD_ATTR_SECRET. */
 	if (ops->maxattr >= RNBD_ATTR_SECRET)
 		rnbdc_nl_wipe_secret(info);
 	NL_SET_ERR_MSG(info->extack,
@@ -167,7 +167,7 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 static int rnbdc_start_with_secret(struct rnbdc_job *job, int ret, struct sk_buff *skb,
 				   struct genl_info *info)
 {
-	/* An error reply repeats the message, so the secret moves from there to the job. */
+	/* An error reply repeats the message: move the secret from the message to the job. */
 	if (job->opt.secret) {
 		memcpy(job->secret, job->opt.secret, sizeof(job->secret));
 		job->opt.secret = job->secret;
@@ -235,7 +235,7 @@ static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 	ret = rnbdc_disk_detach(job->disk, job->force, &errmsg);
 	if (ret)
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
-	/* Put the reference now, so that the disk can be freed before the acknowledgment. */
+	/* Drop the reference now: the disk can then be freed before the user gets the reply. */
 	rnbdc_disk_put(job->disk);
 	job->disk = NULL;
 	return ret;
@@ -294,7 +294,7 @@ int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
 		rnbdc_nl_wipe_secret(info);
 		return PTR_ERR(disk);
 	}
-	/* A job, because allocating the HMAC transform may load a module. */
+	/* Run as a job: the allocation of the HMAC transform can wait until a module is loaded. */
 	job = rnbdc_job_alloc(info, rnbdc_run_set_secret);
 	if (!job) {
 		rnbdc_nl_wipe_secret(info);
@@ -372,8 +372,8 @@ int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * Begin to report the list of exports. A dump sends as fast as the user reads; other
- * messages would overrun the buffer of the socket.
+ * Begin the dump that reports the list of exports. A dump writes messages only as fast as the
+ * user reads them; messages sent without a dump could overrun the buffer of the socket.
  */
 int rnbd_nl_discover_start(struct netlink_callback *cb)
 {
@@ -429,7 +429,7 @@ int rnbd_nl_discover_done(struct netlink_callback *cb)
 	return 0;
 }
 
-/* Not generated: the generated table lacks the capability that a listener needs. */
+/* Used in place of the generated table, which cannot require a capability of listeners. */
 static const struct genl_multicast_group rnbdc_genl_groups[] = {
 	[RNBD_NLGRP_EVENTS] = {
 		.name = RNBD_GENL_EVENTS,
@@ -451,9 +451,9 @@ static struct genl_family rnbdc_genl_family __ro_after_init = {
 };
 
 /*
- * Test whether the array of attributes of ATTACH has a place for each option, because
- * rnbdc_nl_parse_requested() reads them all. The size of the array is generated from the
- * attributes that the specification lists for ATTACH.
+ * Test whether the array of attributes of ATTACH has a member for the attribute of each option,
+ * because rnbdc_nl_parse_requested() reads all these members. The size of the array is generated
+ * from the attributes that the specification lists for ATTACH.
  */
 static bool rnbdc_attach_has_options(void)
 {

@@ -37,7 +37,7 @@ static u16 rnbdc_session_port(const struct rnbdc_session *sess)
 	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
 }
 
-/* Add the progress of recovery of a disk without a connection. */
+/* Add the progress of recovery, unless the disk is live or is connected for the first time. */
 static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 			      const struct rnbdc_change *change)
 {
@@ -57,7 +57,7 @@ static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 	return 0;
 }
 
-/* Add the ids; a program that knows both can impersonate this session. */
+/* Add host id and session id; a program that knows both can impersonate this session. */
 static int rnbdc_put_ids(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
 	if (nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
@@ -73,7 +73,10 @@ static int rnbdc_put_value(struct sk_buff *msg, const struct rnbdc_option *row, 
 	return nla_put_u32(msg, row->attr, value);
 }
 
-/* Add the options whose rows have the bit @report: the granted or the requested values. */
+/*
+ * Add the values of the options whose rows have the bit @report: the granted values for
+ * RNBDC_REPORT_GRANTED, the requested values for RNBDC_REPORT_REQUESTED.
+ */
 static int rnbdc_put_options(struct sk_buff *msg, const struct rnbdc_disk *disk, u32 report)
 {
 	const struct rnbdc_option *row;
@@ -100,7 +103,7 @@ static int rnbdc_put_options(struct sk_buff *msg, const struct rnbdc_disk *disk,
 	return nla_put_u32(msg, RNBD_ATTR_FLAGS, flags);
 }
 
-/* Add the requested options; the rnbd tool compares them with the options of an attach. */
+/* Add the requested options; "rnbd attach --idempotent" compares its options with them. */
 static int rnbdc_put_requested(struct sk_buff *msg, const struct rnbdc_disk *disk)
 {
 	struct nlattr *nest = nla_nest_start(msg, RNBD_ATTR_REQUESTED);
@@ -116,7 +119,7 @@ static u64 rnbdc_ms_since(u64 ns)
 	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
 }
 
-/* Add the size of the pool of a session, and the counters of its growth and shrinking. */
+/* Add the sizes of the pool of a session, and its counters of granted and returned segments. */
 static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
 	const struct rnbdc_lease *lease = &sess->lease;
@@ -162,7 +165,7 @@ static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *se
  * rnbdc_put_disk - add the attributes of a disk and its session to a message
  * @msg: message with an open generic netlink header
  * @disk: disk
- * @change: state to report; @from and @to are the same if the state has not changed
+ * @change: state to report; its members from and to are equal if the state has not changed
  * @admin: the receivers have CAP_NET_ADMIN and may see the ids
  *
  * Context: process context; the caller prevents the removal of the disk.
@@ -173,7 +176,7 @@ int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
 {
 	struct rnbdc_session *sess = disk->sess;
 
-	/* rnbdc_session_port() reads sin_port from addresses of both families. */
+	/* rnbdc_session_port() reads sin_port from IPv4 and from IPv6 addresses. */
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
 		     offsetof(struct sockaddr_in6, sin6_port));
 	if (nla_put_string(msg, RNBD_ATTR_DISK, disk->gd->disk_name) ||

@@ -7,7 +7,7 @@
  * names, and options that depend on each other.
  *
  * Ownership: The parsed options point to the secret in the message. The handler of the
- * message wipes it there.
+ * message wipes the secret there.
  *
  * Concurrency: A request belongs to its handler; no lock is needed.
  *
@@ -80,7 +80,7 @@ void rnbdc_nl_put_errmsg(struct netlink_ext_ack *extack, const struct rnbdc_errm
  * rnbdc_nl_flags - read and check the flags of a request
  * @info: request
  * @allowed: flags that the command accepts; the generated policy does not check them
- * @flags: flags that were read
+ * @flags: result: flags of the request
  *
  * Context: any.
  * Return: 0, or -EINVAL after reporting the attribute.
@@ -134,11 +134,11 @@ static int rnbdc_nl_parse_requested(struct genl_info *info, struct rnbdc_options
 		if (!info->attrs[row->attr])
 			continue;
 		rnbdc_parse_option(info->attrs[row->attr], row, opt);
-		/* RNBD_ATTR_FLAGS has all flags; the user has given only those that are set. */
+		/* RNBD_ATTR_FLAGS carries all flags: the user has given only the set ones. */
 		if (row->type != RNBDC_OPTION_FLAG || flags & row->flag)
 			opt->given |= BIT(row - rnbdc_option_table);
 	}
-	/* A separate pass, because an option may be valid only with certain values of others. */
+	/* Check after parsing, because the check of an option can depend on other options. */
 	for (row = rnbdc_option_table; row->name; row++) {
 		if (!info->attrs[row->attr] || rnbdc_option_check(row, opt, &errmsg))
 			continue;

@@ -3,9 +3,10 @@
  * Offer of a target: comparison of the offered export with the disk.
  *
  * Operation: The offer is the target's positive reply to an ATTACH. When a disk attaches
- * again, rnbdc_check_attach() compares the offer with the disk: the UUID and the properties
- * of the export must be the same. If the target has restarted, the export has another
- * incarnation and may have lost writes that were acknowledged but not flushed.
+ * again, rnbdc_check_attach() compares the offer with the disk: the UUID, the logical block
+ * size and the flags of the export must be the same, and the limits of DISCARD and
+ * WRITE_ZEROES must not be smaller. An export with another incarnation, for example after a
+ * restart of the target, has possibly lost writes that were acknowledged but not flushed.
  *
  * Ownership: The functions allocate nothing and keep no pointer.
  *
@@ -22,7 +23,7 @@
 #include "errmsg.h"
 #include "offer.h"
 
-/* Test for acknowledged writes that are not flushed: a crash of the target may lose them. */
+/* Test for acknowledged writes that are not flushed: a crash of the target can lose them. */
 static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 {
 	const struct rnbdc_hwq *hwq = NULL;
@@ -38,7 +39,8 @@ static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
  * @disk: disk with a gendisk and an offer
  *
  * Context: any; recovery.lock held.
- * Return: true if the target has restarted since the disk was last attached.
+ * Return: true if the incarnation has changed since the disk was last attached, for example
+ * because the target has restarted.
  */
 bool rnbdc_restarted(const struct rnbdc_disk *disk)
 {
@@ -51,8 +53,8 @@ bool rnbdc_restarted(const struct rnbdc_disk *disk)
  * @errmsg: message for the user, set on error
  *
  * Context: any; recovery.lock held.
- * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if acknowledged
- * writes may be lost.
+ * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if the export has
+ * possibly lost acknowledged writes.
  */
 int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {

@@ -15,8 +15,9 @@
  * the session or to the disk.
  *
  * Concurrency: Requested values are constant once the session or the disk is allocated,
- * unless a row has a writable file and no granted member. All values are read and written
- * without a lock, with READ_ONCE() and WRITE_ONCE().
+ * except that a write to the file in sysfs changes the requested value if the row has a
+ * writable file and no granted member. All values are read and written without a lock, with
+ * READ_ONCE() and WRITE_ONCE().
  *
  * Errors: A value that is not valid, or not compatible with the other options, results in
  * an error message for the user.
@@ -45,7 +46,7 @@ static const char * const rnbdc_policy_words[] = {
 	NULL
 };
 
-/* rnbdc_disk_options.fail_policy, a bool, stores the policy. */
+/* The bool rnbdc_disk_options.fail_policy stores the policy, so its values must be 0 and 1. */
 static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
 
 static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
@@ -97,8 +98,8 @@ static bool rnbdc_name_ok(const struct rnbdc_options *opt)
 }
 
 /*
- * After loss_timeout the writes that were sent fail and may be repeated over another path,
- * so the target must have noticed the loss by then. It needs up to
+ * After loss_timeout the writes that were sent fail and can be repeated over another path,
+ * so the target must have noticed the loss by then. The target needs up to
  * RNBD_KEEPALIVE_MISSED + 0.5 keep-alive intervals, because it checks twice per interval.
  */
 static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
@@ -141,7 +142,7 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .option = "pool", .is_size = true,
 	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
-	/* The floor holds the largest request, see Documentation/explanation/memory.rst. */
+	/* The default equals that of max_io, see Documentation/explanation/memory.rst. */
 	{ "pool_floor_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_FLOOR,
 	  .option = "pool-floor", .is_size = true, .zero = "fixed",
 	  .preset = SZ_1M, .report = RNBDC_REPORT_BOTH,
@@ -390,7 +391,7 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
 {
 	char wanted_text[RNBDC_VALUE_SIZE], has_text[RNBDC_VALUE_SIZE];
 
-	/* Only a flag that is set counts as given, so the session has the flag cleared. */
+	/* Only a set flag counts as given, so the attach sets the flag and the session lacks it. */
 	if (row->type == RNBDC_OPTION_FLAG && !row->words) {
 		rnbdc_errmsg_set(errmsg,
 				 "--%s: the session does not have it; omit it, or use --new-session",
@@ -409,10 +410,10 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
  * @sess: options of the session
  * @errmsg: message for the user, set if they differ
  *
- * The function compares only options of the session that the user has given explicitly.
+ * The function compares only options of RNBDC_SCOPE_SESSION that the user has given explicitly.
  *
- * Return: true if none of them differs, and the options of the disk are compatible with
- * those of the session.
+ * Return: true if none of these options differs, and the options of the disk that the user has
+ * given explicitly are compatible with the options of the session.
  */
 bool rnbdc_options_agree(const struct rnbdc_options *opt,
 			 const struct rnbdc_session_options *sess,
@@ -423,7 +424,7 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 	u64 wanted, has;
 
 	for (row = rnbdc_option_table; row->name; row++) {
-		/* The check of an option of the disk may depend on options of the session. */
+		/* The check of an option of the disk can depend on options of the session. */
 		if (row->scope == RNBDC_SCOPE_DISK && row->check && !row->check(&both) &&
 		    opt->given & BIT(row - rnbdc_option_table)) {
 			rnbdc_errmsg_set(errmsg, "%s", row->refusal);

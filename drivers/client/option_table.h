@@ -60,8 +60,8 @@ struct rnbdc_field {
  * @scope: object that the option belongs to
  * @attr: RNBD_ATTR_* that carries the value; the netlink policy checks its range
  * @flag: RNBD_FLAG_*, if @type is RNBDC_OPTION_FLAG
- * @option: name of the option of "rnbd attach", without dashes; only set in rows of the
- *	session and used in error messages
+ * @option: name of the option of "rnbd attach" without the leading dashes, for error
+ *	messages; set only in rows of RNBDC_SCOPE_SESSION
  * @is_size: error messages write the value with a suffix K, M or G, as the rnbd tool
  *	accepts it
  * @zero: word for the value 0 in the rnbd tool, or NULL

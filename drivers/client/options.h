@@ -24,7 +24,7 @@ struct rnbdc_abort;
  * @queues: requested number of queues, without polled queues
  * @poll_queues: requested number of polled queues, whose submitters poll for completions
  * @depth: requested number of requests in flight per queue
- * @ring_slots: most slots of a control ring
+ * @ring_slots: largest number of slots of a control ring
  * @slot_size: bytes of a slot
  * @pool_bytes: requested ceiling of the pool, in bytes
  * @pool_floor: requested floor of the pool, in bytes; 0 for a pool of fixed size
@@ -65,9 +65,10 @@ struct rnbdc_session_options {
  * @name: name that the administrator gave the disk, or ""
  * @readonly: the disk is attached read-only
  * @fail_policy: I/O fails at once while there is no connection, instead of waiting
- * @fast_io_fail: seconds without a connection after which I/O fails, 0: never
- * @loss_timeout: seconds without a connection after which the client no longer
- *	reconnects, 0: never
+ * @fast_io_fail: seconds without a connection after which I/O fails, except writes that
+ *	were already sent; 0: I/O waits without this limit
+ * @loss_timeout: seconds without a connection after which the disk fails and the client no
+ *	longer reconnects it; 0: the client reconnects without a time limit
  */
 struct rnbdc_disk_options {
 	char export[RNBD_EXPORT_NAME_SIZE];
@@ -88,11 +89,11 @@ struct rnbdc_disk_options {
  *	the caller of the attach
  * @abort: request to end the attach early; owned by the caller of the attach
  *
- * Each option has a row in rnbdc_option_table[]. The scope of the row is the struct that
- * has the option: @sess or @disk. Address, export, host id, secret and @abort have no row,
+ * Each option has a row in rnbdc_option_table[]. The scope of the row tells which struct has
+ * the option: @sess or @disk. Address, export, host id, secret and @abort have no row,
  * because they identify or authenticate the ends of the session, or end the attach. The
- * copies in session and disk are constant, unless a row has a writable file in sysfs and no
- * granted member.
+ * copies in session and disk are constant, except an option whose row has a writable file in
+ * sysfs and no granted member.
  */
 struct rnbdc_options {
 	struct rnbdc_session_options sess;

@@ -4,14 +4,15 @@
  * them.
  *
  * Operation: The storage behind one export may hang while the connection serves other
- * disks, so the client must not end the connection because of it. A request that fails
- * before its reply leaves an orphan. The orphan keeps the wire tag and the pool space of
- * the request reserved, because the target may still access the space and will answer
- * with the tag. The reply frees both. The client does not fetch the data of a read.
+ * disks, so the client must not end the connection because storage hangs. A request that
+ * fails before its reply leaves an orphan. The orphan keeps the wire tag and the pool space
+ * of the request reserved, because the target can still access the space and will answer
+ * with the tag. The reply frees the tag and the space. If the request was a read, the client
+ * does not fetch its data.
  *
- * Ownership: A queue has memory for one orphan per wire tag, so a request can always end
- * early. An orphan exists until the reply arrives or the connection ends. It counts
- * towards the share of its disk until the disk is removed.
+ * Ownership: A queue has memory for one orphan per wire tag, so a request can end early
+ * without an allocation. An orphan exists until the reply arrives or the connection ends, and
+ * counts towards the share of its disk until the disk is removed.
  *
  * Concurrency: The lock of the queue's ring protects the orphans.
  *
@@ -49,7 +50,7 @@ struct rnbdc_orphan {
  * @nr: number of wire tags
  *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM; rnbdc_orphans_free() may be called after either.
+ * Return: 0 or -ENOMEM; rnbdc_orphans_free() may be called after either result.
  */
 int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr)
 {
@@ -61,7 +62,7 @@ int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr)
 	orphans = kvcalloc(nr, sizeof(*orphans), GFP_KERNEL);
 	if (!orphans)
 		return -ENOMEM;
-	/* rnbdc_orphans_leave() for a disk that is being removed may run concurrently. */
+	/* rnbdc_orphans_leave() for a disk that is being removed can run concurrently. */
 	spin_lock_irq(&q->ring.lock);
 	q->orphans = orphans;
 	q->max_orphans = nr;
@@ -104,7 +105,7 @@ void rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
 	q->reqs[req->wire.tag] = NULL;
 	if (q->query.req == req)
 		q->query.req = NULL;
-	/* Charge the orphan to the disk, or the disk could fill the queue with orphans. */
+	/* Charge the orphan to the disk; otherwise the disk could fill the queue with orphans. */
 	orphan->hwq = req->hwq;
 	req->wire.nr_extents = 0;
 	req->orphaned = true;

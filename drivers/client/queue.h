@@ -34,9 +34,9 @@ struct rnbdc_session;
  * @RNBDC_REQ_IDLE: owned by the block layer
  * @RNBDC_REQ_SENT: in a frame that was sent, or in the open frame
  * @RNBDC_REQ_WAIT_SENT: answered or ended early, but the SEND of its frame has not
- *	completed, so the device may still read its pages
+ *	completed, so the device can still read its pages
  * @RNBDC_REQ_FETCHING: answered; its RDMA READ is staged or posted
- * @RNBDC_REQ_HELD: held: its connection is lost, but the target may still execute it
+ * @RNBDC_REQ_HELD: held: its connection is lost, but the target can still execute it
  */
 enum rnbdc_req_state {
 	RNBDC_REQ_IDLE,
@@ -169,11 +169,10 @@ struct rnbdc_join {
  * @read_guards: RDMA READs posted as guards, see struct rnbd_quirks
  * @inline_reads: reads whose data came inside the reply frame
  * @inline_writes: writes whose data went inside the request frame
- * @credit_stalls: stops of the hardware queue for lack of credits, send slots or wire
- *	tags
- * @sq_stalls: stops of the hardware queue for lack of send-queue entries
- * @pool_stalls: stops of the hardware queue for lack of pool space
- * @queue_starts: restarts of the hardware queue at the low watermarks or with a turn for space
+ * @credit_stalls: stops of hardware queues for lack of credits, send slots or wire tags
+ * @sq_stalls: stops of hardware queues for lack of send-queue entries
+ * @pool_stalls: stops of hardware queues for lack of pool space
+ * @queue_starts: restarts of hardware queues at the low watermarks, or with a turn for space
  * @fragmented: requests whose pool space has more than one extent
  * @nomem_retries: replies with RNBD_ST_NOMEM, after which the client sends the request again
  * @slow_requests: requests that the target did not answer within io_timeout
@@ -222,9 +221,10 @@ struct rnbdc_queue_stats {
  * @failures: failed attempts in a row; used by further_work only
  * @warned: a failure was logged, and there was no success since; used by further_work only
  * @next_try: jiffies of the next attempt; used by further_work only
- * @established: the target has accepted the connection. Before that only the
- *	connection manager reports the result, even if the queue pair fails.
- * @used: a disk uses the queue, so replies may arrive; set when the disk is created
+ * @established: the target has accepted the connection. Until then a failure of the queue
+ *	pair does not wake the connecting thread; only the connection manager does.
+ * @used: a disk uses the queue, so replies to requests are valid; set when the disk is
+ *	created
  * @cache: blocks of the pool that belong to this queue
  * @reqs: requests in flight, by wire tag
  * @orphans: wire tags and pool space of requests that have ended early, by wire tag, see
@@ -247,11 +247,11 @@ struct rnbdc_queue_stats {
  * @waiting: requests in RNBDC_REQ_WAIT_SENT
  * @send_fence: last request of the latest READ batch whose extents were released early; the
  *	next SEND or RDMA WRITE must carry a send fence. NULL if none is needed
- * @nr_idle: hardware queues of disks that use this queue and hold none of its wire tags
+ * @nr_idle: number of hardware queues that submit to this queue and hold none of its tags
  * @stalled: hardware queues that are stopped at a high watermark, in the order in
  *	which they were stopped
  * @stalled_tail: end of @stalled
- * @ready: requests may be submitted: the session is live, or about to be
+ * @ready: requests may be submitted: the session is live, or about to be live
  * @query: query in flight
  * @stats: counters
  */

@@ -38,15 +38,16 @@
 #include "tags.h"
 
 /*
- * Upper bound for send-queue entries of a deep queue with large requests. mlx5 creates no
+ * Number of entries up to which a send queue is enlarged for large requests. mlx5 creates no
  * send queue of more than 3276 entries with 30 gather entries each.
  */
 #define RNBDC_LARGE_WRS		2560
 
 /*
- * Compute the send-queue entries for data: two and a guard per wire tag, plus one for each
- * full gather list that the queue's equal share of the pool can fill. The result is at
- * least two of the largest requests, unless the device has fewer entries.
+ * Compute the number of send-queue entries for data: two per wire tag, or three if the device
+ * needs read guards; in addition, up to RNBDC_LARGE_WRS in all, one for each full gather list
+ * that the queue's equal part of the pool fills. The result is at least twice the number that
+ * the largest request can need, unless the device has fewer entries.
  */
 static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 {
@@ -108,7 +109,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 /**
  * rnbdc_queue_init_tags - make the initial wire tags of a queue available
  * @q: queue after rnbdc_queue_alloc()
- * @depth: granted number of wire tags, at most the requested one
+ * @depth: granted number of wire tags, at most the requested number
  *
  * Context: process context; no request reaches the queue yet. Takes ring.lock.
  */
@@ -124,8 +125,8 @@ void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
  * rnbdc_queue_reset - reset the state of a queue after its connection has ended
  * @q: drained queue without requests in flight and without a queue pair
  *
- * The memory of the queue stays: writeback may wait for the next connection, so that
- * connection should not wait for memory.
+ * The memory of the queue stays allocated for the next connection: writeback can wait for
+ * that connection, so that connection must not wait for free memory.
  *
  * Context: process context; takes ring.lock and the lock of the session.
  */
@@ -198,7 +199,8 @@ void rnbdc_queue_kill(struct rnbdc_queue *q)
 /**
  * rnbdc_queue_ready - open or close a queue for requests
  * @q: queue
- * @ready: true to open the queue, which must be connected and have all its memory
+ * @ready: true to open the queue, which must be connected and have all its memory; false to
+ *	close it
  *
  * Context: process context; takes ring.lock.
  */

@@ -14,21 +14,22 @@
  * cannot be executed after the request is sent again. If the target closes only the
  * attachment of one disk, only attach_work of this disk runs.
  *
- * An export with another incarnation may have lost writes that were acknowledged
- * but not flushed. If the disk has such writes it fails as a whole, because a
- * failed flush would report the loss to only one of several users.
+ * An export with another incarnation has possibly lost writes that were acknowledged
+ * but not flushed. If the disk has such writes, all its I/O fails, because a failed
+ * flush alone would report the loss to only one of several users of the disk.
  *
  * A deactivated disk fails all I/O permanently, while other disks keep using the session.
  * When all disks of a session have failed, its connection ends.
  *
- * Ownership: recover_work owns the connection from the loss until rnbdc_go_live(). Before
- * and after that attach and detach own it. recovery.lock protects the hand-over by attach.
+ * Ownership: recover_work owns the connection from the loss until rnbdc_go_live(). At other
+ * times the attach that makes the first connection, or the detach that ends the session, owns
+ * it. rnbdc_recover_start() ends the ownership of the attach under recovery.lock.
  *
- * Concurrency: recovery.lock serialises the changes of the connection that disks see. It is
- * not held while a task waits for the target, so that no disk waits for another disk.
+ * Concurrency: recovery.lock serialises the changes of the connection that disks see. No task
+ * holds recovery.lock while it waits for the target, so that no disk waits for another disk.
  *
  * Errors: Each failed attempt stores its message in the disks that reconnect. Work in
- * this file must not wait for I/O, because the I/O may depend on one of its disks.
+ * this file must not wait for I/O, because that I/O can need a disk of the session.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -172,13 +173,16 @@ static unsigned long rnbdc_retry_pause(u32 attempt, int error, u32 retry_ms, u32
 {
 	/* EBUSY: the target drains older requests or limits the rate of logins; retry soon. */
 	u32 doublings = error == -EBUSY ? attempt / 10 : attempt;
-	/* EMEDIUMTYPE: the target offers another export; retries rarely change that. */
+	/* EMEDIUMTYPE: the offer does not suit the disk; retries rarely change that. */
 	u32 most = error == -EMEDIUMTYPE ? RNBDC_PAUSE_OTHER_MS : RNBDC_PAUSE_MAX_MS;
 
 	return rnbdc_pause(doublings, most, retry_ms, timeouts);
 }
 
-/* Get the milliseconds to wait for a login reply: until loss_timeout of the last disk ends. */
+/*
+ * Get the milliseconds to wait for a login reply: until loss_timeout has ended for all disks, but
+ * at most RNBDC_LOGIN_MS.
+ */
 static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
 {
 	unsigned long waited, limit;
@@ -244,7 +248,7 @@ static void rnbdc_check_disks(struct rnbdc_session *sess, int error)
 		rnbdc_check_disk(disk, error);
 }
 
-/* Record for all disks that the target is busy: it may still execute their held requests. */
+/* Record for all disks that the target is busy: it can still execute their held requests. */
 static void rnbdc_note_busy(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk;
@@ -264,7 +268,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 		rnbdc_teardown_connection(sess);
 	}
 	rnbdc_check_disks(sess, 0);
-	/* No disk needs the session. An attach creates another one instead of joining it. */
+	/* No disk needs the session: end the attempts. A new attach creates another session. */
 	if (list_empty(&sess->disks) || rnbdc_session_ending(sess)) {
 		rnbdc_free_kept(sess);
 		return;
@@ -298,11 +302,11 @@ static void rnbdc_recover_work(struct work_struct *work)
 	bool lost = READ_ONCE(sess->state) == RNBDC_SESS_LOST;
 	unsigned int noio = memalloc_noio_save();
 
-	/* Only this work item starts further_work again, when the session is live. */
+	/* further_work stays stopped until this work item makes the session live again. */
 	if (lost)
 		rnbdc_further_stop(sess);
 	mutex_lock(&sess->recovery.lock);
-	/* A loss after the first check has queued this work item again, which handles it. */
+	/* A loss after the first check has queued this work item again for another run. */
 	if (lost && READ_ONCE(sess->state) == RNBDC_SESS_LOST)
 		rnbdc_recover(sess);
 	mutex_unlock(&sess->recovery.lock);
@@ -317,7 +321,7 @@ static void rnbdc_recover_work(struct work_struct *work)
 
 /*
  * Wait until no request of an older attachment of a disk is in flight. The target has
- * answered them all, but replies on queues other than 0 may still be in flight.
+ * answered all these requests, but replies on queues other than 0 can still be in flight.
  */
 static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -397,7 +401,7 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	rnbdc_check_disk(disk, 0);
 	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
 		return;
-	/* The first ATTACH on a connection belongs to the attempt that made the connection. */
+	/* The first ATTACH is part of the attempt that made the connection, already counted. */
 	disk->attempt += disk->asked || !disk->attempt;
 	disk->asked = true;
 	rnbdc_disk_wait(disk);
@@ -488,8 +492,8 @@ void rnbdc_recover_init_disk(struct rnbdc_disk *disk)
  * @disk: disk with a gendisk, whose request to attach was granted
  * @errmsg: message for the user, set on error
  *
- * From then on attach_work handles the end of the attachment, even before this function
- * returns.
+ * As soon as the disk is live, attach_work handles the end of the attachment, even before
+ * this function returns.
  *
  * Context: process context, may sleep; takes recovery.lock.
  * Return: 0, or -ECONNRESET if the connection or the attachment has ended already.
@@ -509,7 +513,8 @@ int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
  * @sess: session that is connected
  * @errmsg: message for the user, set on error
  *
- * From then on recover_work handles a loss, even before this function returns.
+ * As soon as the session is live, recover_work handles a loss of the connection, even before
+ * this function returns.
  *
  * Context: process context, may sleep; takes recovery.lock.
  * Return: 0, or -ECONNRESET if the connection was lost already.
@@ -560,9 +565,9 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* A later run of resize_work sees RNBDC_DISK_DETACH and changes nothing. */
 	cancel_delayed_work_sync(&disk->resize.resize_work);
-	/* A later holder of recovery.lock sees RNBDC_DISK_DETACH. */
+	/* Wait for the present holder of recovery.lock; later holders see RNBDC_DISK_DETACH. */
 	mutex_lock(&sess->recovery.lock);
-	/* Fail the disk now: an attempt to connect goes on for other disks, without the lock. */
+	/* Fail the disk now, because recover_work can be busy with an attempt for other disks. */
 	if (disk->state == RNBDC_RECONNECTING) {
 		rnbdc_disk_suspend(disk);
 		rnbdc_disk_check_time(disk);
@@ -579,7 +584,7 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
  */
 void rnbdc_recover_end(struct rnbdc_session *sess)
 {
-	/* In this state only recover_work queues itself, and the cancellation prevents that. */
+	/* In this state only recover_work queues recover_work, and this call prevents that. */
 	cancel_delayed_work_sync(&sess->recovery.recover_work);
 	rnbdc_further_stop(sess);
 	/* The pool is about to be freed: disks that are being removed must not access it. */

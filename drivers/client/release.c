@@ -8,7 +8,7 @@
  * its queues, bounce memory and keys. The resources of the connection are freed earlier,
  * when the connection ends (connect.c). Memory that is kept for the next connection is
  * freed when no further connection will be made (recover.c), because a disk without a
- * connection may stay open for long.
+ * connection can stay open for long.
  */
 
 #include <linux/kref.h>
@@ -33,7 +33,7 @@ static void rnbdc_session_release(struct kref *ref)
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
-	/* Free the tables of the pool first: some belong to the queues. */
+	/* Free the tables of the pool before the queues: some are in rnbdc_queue.cache. */
 	rnbdc_space_exit(&sess->space);
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		rnbdc_queue_free(sess->queues[i]);
@@ -53,7 +53,7 @@ static void rnbdc_session_release(struct kref *ref)
 
 /**
  * rnbdc_session_put - drop a reference of a session
- * @sess: session; it may be freed
+ * @sess: session, which is freed with its last reference
  *
  * Context: process context, may sleep.
  */
@@ -66,7 +66,7 @@ static void rnbdc_disk_release(struct kref *ref)
 {
 	struct rnbdc_disk *disk = container_of(ref, struct rnbdc_disk, ref);
 
-	/* The tag set refers to the queues, so free it before the reference is dropped. */
+	/* The tag set refers to the queues: free it before the session, which owns the queues. */
 	rnbdc_disk_free(disk);
 	rnbdc_session_put(disk->sess);
 	kfree(disk);
@@ -74,7 +74,7 @@ static void rnbdc_disk_release(struct kref *ref)
 
 /**
  * rnbdc_disk_put - drop a reference of a disk
- * @disk: disk; it may be freed with its session
+ * @disk: disk, which is freed with its last reference, and can be the last user of its session
  *
  * Context: process context, may sleep.
  */

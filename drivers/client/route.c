@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Queue of the session that carries the requests of a hardware queue.
+ * Routing: choice of the queue of the session that carries the requests of a hardware queue.
  *
  * Operation: The number of hardware queues is fixed when the disk is attached, but a
- * session may be unable to make all its connections (rule R16). Therefore each hardware
+ * session is possibly unable to make all its connections (rule R16). Therefore each hardware
  * queue of blk-mq has two struct rnbdc_hwq: its own for the queue with its index, and a
  * spare for queue 0, which is always connected in a live session. hctx->driver_data
  * points to the struct in use. A request keeps the struct through which it was submitted,
@@ -12,9 +12,9 @@
  *
  * Ownership: Both structs belong to the disk.
  *
- * Concurrency: recovery.lock serialises the changes. Until an RCU grace period has passed,
- * a task in queue_rq may use the former struct and leave a request in an open frame. The
- * caller waits for the grace period and then sends the frame (further.c).
+ * Concurrency: recovery.lock serialises the changes. Until an RCU grace period has passed
+ * after a change, a task in queue_rq can use the former struct and leave a request in an open
+ * frame. The caller waits for the grace period and then sends the frame (further.c).
  *
  * Errors: none.
  */
@@ -29,7 +29,7 @@
 #include "session.h"
 #include "stall.h"
 
-/* Select the own or the spare struct for a hardware queue. Returns true after a change. */
+/* Select the own or the spare struct for a hardware queue. Returns true if this is a change. */
 static bool rnbdc_route(struct rnbdc_hwq *own, struct rnbdc_hwq *spare)
 {
 	struct rnbdc_hwq *use = READ_ONCE(own->queue->ready) ? own : spare;
@@ -41,7 +41,7 @@ static bool rnbdc_route(struct rnbdc_hwq *own, struct rnbdc_hwq *spare)
 	rnbdc_hwq_use(use, true);
 	WRITE_ONCE(hctx->driver_data, use);
 	rnbdc_hwq_use(old, false);
-	/* The queue may have stopped for a resource that the new queue has. */
+	/* The hardware queue can be stopped for lack of a resource that its new queue has. */
 	blk_mq_start_stopped_hw_queue(hctx, true);
 	return true;
 }

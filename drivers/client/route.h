@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Queue of the session that carries the requests of a hardware queue. See route.c.
+ * Choice of the queue of the session that carries the requests of a hardware queue. See
+ * route.c.
  */
 #ifndef RNBDC_ROUTE_H
 #define RNBDC_ROUTE_H

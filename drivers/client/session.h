@@ -8,8 +8,8 @@
  * changes the states of sessions and disks.
  *
  * Ownership: The session owns the connection: queue 0 and those further queues that could
- * be connected (further.c). It manages the pool that the target has registered for it. Each
- * disk holds a reference on its session; dropping the last reference frees the queues
+ * be connected (further.c). The session manages the pool that the target has registered for
+ * it. Each disk holds a reference on its session; dropping the last reference frees the queues
  * (release.c). RDMA resources belong to the connection and are freed when it ends
  * (connect.c), so an RDMA device can be removed while a disk without a connection is open.
  *
@@ -60,15 +60,15 @@ enum rnbdc_session_state {
 };
 
 /*
- * Limits of rnbdc_session.max_segments. The minimum suffices for 64 KiB in separate pages;
- * the maximum bounds the size of a table of gather entries.
+ * Limits of rnbdc_session.max_segments. The minimum suffices for 64 KiB in separate 4 KiB
+ * pages; the maximum bounds the size of a table of gather entries.
  */
 #define RNBDC_SEGMENTS_MIN	16u
 #define RNBDC_SEGMENTS_MAX	256u
 
 /*
- * Most milliseconds to wait for the reply to a login. The limit can be long, because the
- * target sends keep-alives while it allocates a large pool.
+ * Largest number of milliseconds to wait for the reply to a login. The limit can be long: the
+ * target sends keep-alives while it allocates a large pool, so a dead target is noticed earlier.
  */
 #define RNBDC_LOGIN_MS		50000
 
@@ -93,7 +93,7 @@ enum rnbdc_auth_step {
 	RNBDC_AUTH_PROVEN,
 };
 
-/* Tables that the mempool rnbdc_session.tables keeps in reserve */
+/* Number of tables that the mempool rnbdc_session.tables keeps in reserve */
 #define RNBDC_TABLES_MIN	4
 
 /* Bits of rnbdc_session.flags */
@@ -136,19 +136,20 @@ struct rnbdc_bounce {
 
 /**
  * struct rnbdc_lease - growth and shrinking of the pool, see lease.c
- * @want: total units that the client has requested with WANT, 0 before the first request;
- *	written by @lease_work under the lock of the session
+ * @want: size of the pool that the client last requested with WANT, in units; 0 before the
+ *	first WANT; written by @lease_work under the lock of the session
  * @held: units of the segments in rnbdc_conn.segments; protected by the lock of the session
  * @slot: slot of the segment to be released next, valid if @generation is not 0; used by
  *	@lease_work only
  * @generation: generation of the segment to be released next, or 0; used by @lease_work only
- * @busy_at: jiffies when the session last used much of its space; used by @lease_work only
+ * @busy_at: jiffies when requests last used more than a quarter of the pool or lacked space;
+ *	used by @lease_work only
  * @lacked_at: jiffies when a request last lacked space; used by @lease_work only
- * @tick: jiffies of the latest check of the use of space; used by @lease_work only
+ * @tick: jiffies when @lease_work last checked the use of the pool; used by @lease_work only
  * @grants: number of segments granted after the login; written by the completion handler of
  *	queue 0
- * @releases: number of released segments that the target has confirmed; written as @grants
- * @reclaims: number of segments that the target has asked the client to return; written as
+ * @releases: number of segments whose release the target has confirmed; written like @grants
+ * @reclaims: number of segments that the target has asked the client to return; written like
  *	@grants
  * @lease_work: requests segments and releases them; on rnbdc_timer_wq
  */
@@ -221,15 +222,15 @@ struct rnbdc_auth {
  * @lock: serialises the end of a connection, going live, resizing and deactivation; no task
  *	waits for the target while it holds this lock
  * @broken: the connection has failed, perhaps before it was established
- * @lossy: packets seem to get lost, because connections are short-lived; see
- *	rnbd_quirks_lossy()
+ * @lossy: the network probably loses packets, as connections end soon after they are made;
+ *	see rnbd_quirks_lossy()
  * @broken_reason: constant text, the first reason for @broken
  * @live_at: jiffies of the latest change to RNBDC_SESS_LIVE
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under rnbdc_session.lock
  * @next_try: jiffies of the next attempt to connect; written by recover_work
- * @further_tried: an attempt was made to connect each queue other than 0 since the session
- *	is live
+ * @further_tried: the client has tried to connect each queue other than 0 since the session
+ *	became live
  * @nr_turns: number of disks that are attaching again now, see turn.c; protected by the lock
  *	of the session
  * @turns: disks that wait for a turn, linked by rnbdc_disk.turn; protected by the lock of the
@@ -293,9 +294,10 @@ struct rnbdc_session_stats {
  * @further_error: error message of the latest failed attempt to connect a queue other than
  *	0; empty if all are connected; protected by @lock
  * @nr_poll: number of polled queues, which are the last used members of @queues
- * @max_queues: number of requested queues, members of @queues; constant
+ * @max_queues: number of requested queues, and of members of @queues; constant
  * @queues: queues; a queue stays allocated until the session is released
- * @max_segments: most memory pieces of one request: its pages, or bounce memory; constant
+ * @max_segments: largest number of memory pieces of one request: its pages, or pieces of
+ *	bounce memory; constant
  * @tables: pool of tables of @max_segments gather entries, for requests with many pieces
  * @max_segment_size: largest memory piece in bytes, a limit of the device of the first
  *	connection; constant after that
@@ -312,7 +314,8 @@ struct rnbdc_session_stats {
  * @bounce: local mirror of the pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
  * @conn: RDMA resources of the connection
- * @fence_generation: highest fence generation that the target granted to a disk; 0 before
+ * @fence_generation: highest fence generation that the target granted to a disk; 0 before the
+ *	first grant
  * @login: login of the connection that is being made
  * @ctl: control requests that the target has not answered
  * @auth: authentication of a login
@@ -374,7 +377,7 @@ struct rnbdc_session {
  * rnbdc_requested_poll - get the number of polled queues to request
  * @sess: session
  *
- * blk-mq uses at most one queue of a kind per processor.
+ * blk-mq uses at most one polled queue per processor.
  *
  * Context: any.
  * Return: number of queues.

@@ -4,8 +4,8 @@
  *
  * Operation: All disks that a host attaches at one address share a session. The option
  * new_session gives a disk a session that no other disk uses. The first attach creates the
- * session and connects it, and other attaches wait until then. The last disk that leaves
- * the session closes it.
+ * session and connects it, and other attaches wait until it is connected. The last disk that
+ * leaves the session closes it.
  *
  * Ownership: sess->users counts each disk that uses the session. Each of these disks also
  * holds a reference.
@@ -60,7 +60,7 @@
 
 /* Sessions that disks may join; protected by rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
-/* Number of the latest session on the list; protected by rnbdc_disks_lock */
+/* Serial number of the session that was added to the list last; protected by rnbdc_disks_lock */
 static u32 rnbdc_last_serial;
 
 /**
@@ -68,7 +68,7 @@ static u32 rnbdc_last_serial;
  * @opt: options, which are copied
  * @errmsg: message for the user, set on all errors except -ENOMEM
  *
- * Context: process context, may sleep; may load a module for the secret.
+ * Context: process context, may sleep; can load a module for the secret.
  * Return: the session with a reference for the caller, or an ERR_PTR: -ENOMEM or
  * the error of the crypto API.
  */
@@ -159,7 +159,7 @@ static bool rnbdc_session_settled(struct rnbdc_session *sess)
 static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
 			      struct rnbdc_errmsg *errmsg)
 {
-	/* A first connection may take long. A lost target may never return: wait less. */
+	/* A first connection can take long. A lost target possibly never returns: wait less. */
 	u32 ms = READ_ONCE(sess->state) == RNBDC_SESS_LOST ? RNBDC_JOIN_MS : RNBDC_LOGIN_MS;
 	unsigned long until = jiffies + msecs_to_jiffies(ms);
 
@@ -206,7 +206,7 @@ static void rnbdc_session_await_detached(struct rnbdc_session *sess)
  * rnbdc_session_leave - end the use of a session by a disk
  * @sess: session that the caller has joined or created; the caller's disk is detached
  * @created: the caller has created the session; if it was never live, the function closes
- *	it although other attaches may wait for it
+ *	it even if other attaches wait for its connection
  *
  * The last user closes the session.
  *

@@ -11,14 +11,15 @@
  * This is the dynamic threshold of Choudhury and Hahne, "Dynamic queue length thresholds
  * for shared-memory packet switches".
  *
- * With few free resources the threshold alone would give away the last ones. So a part is
- * reserved while some hardware queues hold no tag: one tag for each of them, at most half of
- * the tags; space for the largest request of each, at most an eighth of the pool; and
- * send-queue entries for one largest request. The first request of a hardware queue may use
- * the reserved tags and entries, the first request of a disk the reserved space (share.h).
+ * The threshold alone would let disks that already have requests in flight take the last free
+ * tags and units. So a part of each resource is reserved while some hardware queues hold no
+ * tag: one tag for each of these hardware queues, at most half of the tags; pool space for the
+ * largest request of each of them, at most an eighth of the pool; and send-queue entries for
+ * one request of the largest size. The first request of a hardware queue may use the reserved
+ * tags and entries, the first request of a disk most of the reserved space (share.h).
  *
- * A queue has more wire tags than a disk has requests, so that a disk without neighbours
- * reaches its depth.
+ * The threshold leaves some tags of a queue free even if a single disk uses the queue. So a
+ * queue has more wire tags than the depth of a disk, and a single disk reaches its depth.
  *
  * Ownership: The functions allocate and keep nothing. The tags and units that each
  * hardware queue holds are counted in struct rnbdc_hwq, orphans (orphan.c) included.
@@ -72,7 +73,7 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 {
 	const struct rnbdc_queue *q = hwq->queue;
 
-	/* The first tag comes from the reserve. */
+	/* The first tag of a hardware queue may come from the reserve. */
 	if (!hwq->tags)
 		return q->nr_free_tags;
 	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
@@ -83,8 +84,8 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
  * @sess: session
  *
  * Context: any.
- * Return: most units that a disk can hold while other disks also need space: disk_share
- * times the units that are then free, without the reserve.
+ * Return: largest number of units that a disk can hold while other disks also need space. It
+ * is disk_share times the number of units that are free at that point outside the reserve.
  */
 u32 rnbdc_disk_share(const struct rnbdc_session *sess)
 {
@@ -139,8 +140,8 @@ u32 rnbdc_spare_units(const struct rnbdc_hwq *hwq, u32 units)
 }
 
 /*
- * Get the units of a session that are not allocated to any request. Units in use in closed
- * segments, which hung storage may keep for long, no longer count as part of the pool.
+ * Get the number of units of a session that are not allocated to any request. Units in use in
+ * closed segments, which hung storage can keep for long, no longer count as part of the pool.
  */
 static u32 rnbdc_free_units(const struct rnbdc_session *sess)
 {
@@ -160,12 +161,12 @@ static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 f
 
 	if (likely(!rnbdc_space_scarce(&sess->space)))
 		return true;
-	/* Hardware queues of the disk that hold no space go first. */
+	/* First serve the hardware queues of the disk that hold no space and lack it. */
 	if (hwq->units && atomic_read(&hwq->disk->nr_lacking))
 		return false;
 	/*
-	 * Avoid the sums below, which read memory that other CPUs write: if one disk that holds
-	 * all other units would be below its share, so is this disk.
+	 * Avoid the sums below, which read memory that other CPUs write. If this disk would be
+	 * below its share even if it held all units that this queue cannot allocate, allow it.
 	 */
 	units.all = READ_ONCE(sess->space.units);
 	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units.all);
@@ -204,8 +205,8 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
  * @units: number of units of the request
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if the share of the disk allows it, although the request may be larger than
- * the free space. After false the caller must call rnbdc_hwq_refused().
+ * Return: true if the share of the disk allows it; the free space can still be too small.
+ * After false the caller must call rnbdc_hwq_refused().
  */
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
 {
@@ -232,11 +233,11 @@ bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
  * rnbdc_may_start - test the low watermarks of a hardware queue
  * @hwq: stopped hardware queue
  *
- * For a resource that was refused to the hardware queue, the low watermark is three quarters
- * of the most that it can get alone. If the resource was not refused, or the number of tags
- * or the pool has grown since then, the low watermark is its share. The hardware queue then
- * takes the resource or notes the lack again; while storage hangs, no completion would
- * start it later.
+ * The hardware queue starts if it holds fewer tags, and its disk fewer units, than a low
+ * watermark: three quarters of the unreserved number if the resource was refused; the share if
+ * it was not, or if the number of tags or the size of the pool has changed since. In the second
+ * case the next request takes the resource or notes the lack again: while storage hangs, no
+ * completion would start the hardware queue later.
  *
  * Context: any; the lock of the queue's ring held.
  * Return: true if the caller must start the hardware queue.
@@ -247,11 +248,11 @@ bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 	u32 share = READ_ONCE(disk_share), low = min(share, 3u);
 	u32 units = READ_ONCE(q->sess->space.units);
 
-	/* If the disk no longer holds space, start: it then waits in the list of waiter.c. */
+	/* If the disk holds no space, start @hwq: it then takes space or waits as in waiter.c. */
 	if (hwq->lacks && rnbdc_disk_units(hwq->disk) &&
 	    !rnbdc_units_below_share(hwq, hwq->lacks, share))
 		return false;
-	/* A hardware queue without requests in flight has no completion that would start it. */
+	/* Without a request in flight no completion would start this hardware queue later. */
 	if (!hwq->tags)
 		return q->sq_free;
 	return q->sq_free >= min(q->sq_size / 4, q->max_req_wrs) &&

@@ -41,11 +41,12 @@ struct rnbdc_units {
 
 /**
  * rnbdc_below_share - apply the dynamic threshold to tags or units
- * @held: number that the disk or its hardware queue holds
- * @more: additional number to take
- * @free: free number
+ * @held: number of tags that the hardware queue holds, or of units that the disk holds
+ * @more: number of tags or units to take in addition
+ * @free: number of free tags or units
  * @reserved: part of @free that is reserved for others
- * @factor: the disk may hold @factor times the number that then is free and not reserved
+ * @factor: after it has taken @more, the disk or hardware queue may hold at most @factor times
+ *	the number that is still free and not reserved
  *
  * Return: true if the disk or hardware queue may take @more.
  */
@@ -61,8 +62,8 @@ static inline bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved,
  * @idle: number of other hardware queues of the session that hold no wire tag
  * @reserve: most units that are reserved for disks without a request
  *
- * A small request leaves few units. If it had to leave many, idle disks would keep each
- * other from the last units while the storage of other disks hangs.
+ * A small request leaves only few units. If it had to leave many, none of several idle disks
+ * could use the last free units while the storage of other disks hangs.
  *
  * Return: number of units; at most half of @reserve.
  */
@@ -79,7 +80,7 @@ static inline u32 rnbdc_first_reserve(u32 units, u32 idle, u32 reserve)
  * @factor: see rnbdc_below_share()
  *
  * Only the first request of a disk may use the reserve. The limit is per disk and not per
- * hardware queue, because a disk whose storage hangs may have many hardware queues.
+ * hardware queue, because a disk whose storage hangs can have many hardware queues.
  *
  * Return: true if the disk may take @more.
  */

@@ -9,18 +9,19 @@
  * logs it, restarts its timer, and asks the target whether it still executes the request
  * (QUERY entry). The connection ends if the target does not know the request, or does not
  * answer the query within another io_timeout; the request is then sent again over the next
- * connection. After io_limit the disk gives up its attachment and attaches the export
- * again. Its policy decides whether I/O waits or fails during that time.
+ * connection. If a request is unanswered for longer than io_limit, the disk gives up its
+ * attachment and attaches the export again. The policy of the disk decides whether I/O waits
+ * or fails during that time.
  *
  * Neither a detach nor an attach, which reads the partition table, waits for slow
- * storage: when a request times out during either, all I/O of the disk fails.
+ * storage: when a request times out during a detach or an attach, all I/O of the disk fails.
  *
- * Each queue has one query in flight; the answer sends the next query. The target sends
- * replies and answers in order. So if the target does not know a request, and no reply has
- * arrived before the answer, the request is lost.
+ * Each queue has at most one query in flight; after its answer the client sends the next query.
+ * The target sends replies and answers in order. So if the target does not know a request, and
+ * no reply to the request has arrived before the answer, the target has lost the request.
  *
  * An answered request waits only for its RDMA READ or SEND, or for its completion by
- * the block layer. If it times out twice in this state, the connection ends.
+ * the block layer. If such a request times out twice in this state, the connection ends.
  *
  * Ownership: Nothing is allocated. q->query.req points to a request in flight; complete.c
  * and orphan.c clear it when the request ends.
@@ -83,7 +84,7 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
 		return;
 	if (ring->open)
 		rnbdc_send_frame(q);
-	/* Without a free frame, the next time-out of the request tries again. */
+	/* If no frame is free, the next time-out of the request tries to send the query. */
 	if (!rnbd_ring_can_open(ring))
 		return;
 	info.tag = tag;
@@ -112,7 +113,7 @@ enum rnbdc_timeout {
 	RNBDC_TIMEOUT_CLOSE,
 };
 
-/* Decide about a request that has timed out. Sets @reason unless the request waits longer. */
+/* Decide about a timed-out request. @reason has no meaning if RNBDC_TIMEOUT_WAIT is returned. */
 static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 					  unsigned int timeout, const char **reason)
 {
@@ -124,7 +125,7 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
 		return RNBDC_TIMEOUT_WAIT;
 	if (req->state != RNBDC_REQ_SENT) {
-		/* At the first time-out in this state the reply may have arrived just now. */
+		/* Wait once more: the reply can have arrived just before the first time-out. */
 		*reason = "the data of a request were not transferred in time";
 		if (req->stuck)
 			return RNBDC_TIMEOUT_LOST;
@@ -140,7 +141,7 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 	*reason = "a request was not answered within io_limit";
 	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
 		return RNBDC_TIMEOUT_CLOSE;
-	/* A frame that is not posted waits for credits: keep-alives limit that time. */
+	/* The frame waits for credits; missing keep-alives end the connection of a dead target. */
 	if (!rnbdc_req_posted(req))
 		return RNBDC_TIMEOUT_WAIT;
 	if (!req->slow)
@@ -173,7 +174,7 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 	unsigned int secs;
 	bool slow;
 
-	/* The reply may have arrived on a polled queue for which no task polls. */
+	/* The reply can have arrived on a polled queue that no task polls. */
 	rcu_read_lock();
 	rnbd_ring_poll(&q->ring);
 	rcu_read_unlock();
@@ -214,7 +215,7 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
  * @entry: entry of type RNBD_CTL_QUERY_REPLY
  *
  * Context: completion handler of @q; takes ring.lock.
- * Return: RNBD_PERR_NONE, also if the ring has failed, or the protocol error.
+ * Return: the protocol error, or RNBD_PERR_NONE if there is none or the ring has failed.
  */
 enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
 {

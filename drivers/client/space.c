@@ -12,12 +12,12 @@
  * becomes free only when no work request of its queue names it. So another queue can use
  * it, or the client can release its segment (rule R5).
  *
- * Nothing is allocated from a closed segment. The segment is empty when all its blocks are
- * free; rnbdc_space.kick then makes the owner call rnbdc_space_next_empty().
+ * Nothing is allocated from a closed segment. A closed segment is empty when none of its blocks
+ * belongs to a queue; rnbdc_space.kick then makes the session call rnbdc_space_next_empty().
  *
  * Ownership: The tables are in use from rnbdc_space_open() to rnbdc_space_close(), that is,
- * while there is a connection. They are kept for the next connection until
- * rnbdc_space_exit().
+ * while there is a connection. After that they are kept for the next connection, until
+ * rnbdc_space_exit() frees them.
  *
  * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it only when they take or
  * return blocks, which is rare.
@@ -32,7 +32,7 @@
 /* Units of a block, unless the largest request needs larger blocks. */
 #define RNBDC_BLOCK_UNITS	16u
 
-/* Most blocks that a queue takes in advance. */
+/* Largest number of blocks that a queue takes at once although its request needs fewer. */
 #define RNBDC_BATCH_BLOCKS	4u
 
 /**
@@ -44,13 +44,13 @@
 void rnbdc_space_update(struct rnbdc_space *space)
 {
 	/*
-	 * With this much free space, even a disk that holds all the rest may take the largest
-	 * request: it then holds at most the remaining free space without the reserve.
+	 * With this much free space, even a disk that holds all other units may take the largest
+	 * request: after that it holds no more than remains free outside the reserve.
 	 */
 	u32 limit = space->units / 2 + space->units / 16 + space->max_units + 2;
 	u32 flags = space->flags & RNBDC_SPACE_CLOSING;
 
-	/* Hysteresis, or the flag would change and the work item run for each block. */
+	/* Hysteresis: otherwise the flag could change, and the work item run, for each block. */
 	if (space->flags & RNBDC_SPACE_SCARCE)
 		limit += space->units / 8;
 	if (space->free_units < limit)
@@ -61,7 +61,7 @@ void rnbdc_space_update(struct rnbdc_space *space)
 		flags |= RNBDC_SPACE_TURNS;
 	if (flags == space->flags)
 		return;
-	/* The work item makes unused blocks of the queues free. */
+	/* The kick runs the work item that takes unused blocks back from the queues. */
 	if (flags & ~space->flags & RNBDC_SPACE_SCARCE && space->nr_slots)
 		space->kick(space);
 	WRITE_ONCE(space->flags, flags);
@@ -88,7 +88,7 @@ static u32 rnbdc_space_slots(const struct rnbdc_space *space)
 	return DIV_ROUND_UP(space->range, space->segment_units);
 }
 
-/* Allocate tables for the sizes in @space. After an error the caller calls rnbdc_space_exit(). */
+/* Allocate tables for the sizes in @space. After an error, rnbdc_space_exit() must be called. */
 static int rnbdc_space_alloc_tables(struct rnbdc_space *space, u32 nr_caches)
 {
 	u32 blocks = DIV_ROUND_UP(space->range, 1u << space->shift);
@@ -231,7 +231,7 @@ struct rnbdc_segment *rnbdc_block_segment(const struct rnbdc_space *space, u32 b
 /**
  * rnbdc_block_units - get the size of a block
  * @space: pool
- * @block: block of a granted segment; unless it belongs to a queue, rnbdc_space.lock must be
+ * @block: block of a granted segment; if no queue owns the block, rnbdc_space.lock must be
  *	held
  *
  * Context: any.
@@ -283,7 +283,7 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 		if (blocks > RNBD_EXTENTS_MAX)
 			blocks = RNBD_EXTENTS_MAX;
 		nr = rnbd_pool_alloc(&space->blocks, blocks, runs, RNBD_EXTENTS_MAX);
-		/* This cannot fail: enough units are free. A smaller block makes the loop go on. */
+		/* This cannot fail: enough units are free. After a small block the loop goes on. */
 		if (WARN_ON_ONCE(nr < 0))
 			break;
 		for (i = 0; i < nr; i++)
@@ -299,7 +299,7 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
  * @space: pool
  * @block: block that no request and no work request of its queue names
  *
- * Context: any; rnbdc_space.lock held. The caller calls rnbdc_space_wake() (waiter.c).
+ * Context: any; rnbdc_space.lock held. The caller must then call rnbdc_space_wake() (waiter.c).
  */
 void rnbdc_space_give(struct rnbdc_space *space, u32 block)
 {
@@ -335,7 +335,7 @@ static struct rnbdc_segment *rnbdc_space_segment(struct rnbdc_space *space, u32 
  * @space: pool
  * @slot: slot of the segment
  * @generation: number of the grant
- * @units: size in units; a multiple of the block size, except for one segment of the pool
+ * @units: size in units; a multiple of the block size in all but one segment of the pool
  *
  * Context: any.
  * Return: 0, -EINVAL if @slot or @units are out of range, or -EBUSY if the slot is in use.
@@ -362,7 +362,7 @@ int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation,
 	};
 	space->partial = space->partial || rest;
 	WRITE_ONCE(space->lacks, false);
-	/* Pairs with rnbdc_hwq_refused(): a reader of the new size sees that lacks is false. */
+	/* Pairs with rnbdc_hwq_refused(): a task that reads the new size sees lacks cleared. */
 	smp_store_release(&space->units, space->units + units);
 	space->free_units += units;
 	rnbd_pool_add(&space->blocks, first >> space->shift,
@@ -381,7 +381,7 @@ unlock:
  * @slot: slot of the segment
  * @generation: number of the grant
  *
- * A concurrent allocation may still take space of the segment. Once the segment is empty,
+ * A concurrent allocation can still take space of the segment. Once the segment is empty,
  * rnbdc_space.kick is called and rnbdc_space_next_empty() returns the segment.
  *
  * Context: any.
@@ -416,14 +416,14 @@ unlock:
 }
 
 /**
- * rnbdc_space_spare - find the largest segment that the pool may lose
+ * rnbdc_space_spare - find the largest segment without which the pool still holds its floor
  * @space: pool
- * @floor: units that must remain, without those of closed segments
+ * @floor: units that must remain, not counting closed segments
  * @slot: result: slot of the segment
  * @generation: result: number of the grant
  *
  * Context: any.
- * Return: units of the segment, or 0 if there is none. Another task may close the segment
+ * Return: units of the segment, or 0 if there is none. Another task can close the segment
  * before the caller does.
  */
 u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *generation)
@@ -487,7 +487,7 @@ bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generatio
  * @generation: number of the grant
  *
  * Context: any.
- * Return: 0, or -ENOENT unless rnbdc_space_next_empty() has returned the segment.
+ * Return: 0, or -ENOENT if rnbdc_space_next_empty() has not returned the segment before.
  */
 int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generation)
 {

@@ -18,7 +18,7 @@ struct rnbdc_space;
 #define RNBDC_SPACE_SCARCE	1u	/* little space is free, see rnbdc_space_update() */
 #define RNBDC_SPACE_WAITERS	2u	/* a hardware queue waits for space */
 #define RNBDC_SPACE_TURNS	4u	/* a hardware queue has a turn to allocate */
-#define RNBDC_SPACE_CLOSING	8u	/* a queue has not parked blocks of a closed segment */
+#define RNBDC_SPACE_CLOSING	8u	/* a queue has yet to park blocks of a closed segment */
 
 /* End of a list of blocks */
 #define RNBDC_NO_BLOCK		U32_MAX
@@ -27,7 +27,7 @@ struct rnbdc_space;
  * enum rnbdc_segment_state - state of a segment of the pool
  * @RNBDC_SEGMENT_NONE: the slot has no segment
  * @RNBDC_SEGMENT_GRANTED: queues may allocate in the segment
- * @RNBDC_SEGMENT_CLOSING: closed: space may still be in use, but is not allocated again
+ * @RNBDC_SEGMENT_CLOSING: closed: its space can still be in use, but is not allocated again
  * @RNBDC_SEGMENT_EMPTY: no request and no work request names the segment; the client may
  *	release it
  */
@@ -55,8 +55,8 @@ struct rnbdc_segment {
 /**
  * struct rnbdc_block - a block of the pool
  * @next: next block in a list of the queue, or RNBDC_NO_BLOCK
- * @stamp: value of rnbdc_cache.done from which on no work request names the block
- * @parked: units that were removed from the bitmap because the segment is closed
+ * @stamp: value that rnbdc_cache.done must reach; then no work request names the block
+ * @parked: units that were removed from the queue's bitmap because the segment is closed
  * @closing: the block is parked, see cache.c
  *
  * Protected by the lock of the queue to which the block belongs. A queue writes here only
@@ -72,12 +72,13 @@ struct rnbdc_block {
 /**
  * struct rnbdc_cache - blocks of the pool that belong to a queue
  * @pool: units of these blocks
- * @posted: number of signalled work requests that cover data and were posted or staged
- * @done: number of these work requests that have completed successfully
- * @leaving: first leaving block: an empty block that becomes free when @done has reached its
- *	stamp; RNBDC_NO_BLOCK if none
+ * @posted: number of signalled work requests, posted or staged, whose completion shows that
+ *	the RDMA operations before them have completed
+ * @done: number of the work requests in @posted that have completed successfully
+ * @leaving: first leaving block: an empty block that becomes free when @done has reached the
+ *	stamp of the block; RNBDC_NO_BLOCK if none
  * @last: last leaving block
- * @parked: first parked block: a block in use of a closed segment; RNBDC_NO_BLOCK if none
+ * @parked: first parked block: a used block of a closed segment; RNBDC_NO_BLOCK if none
  * @pinned: units in use in parked blocks; read without the lock
  * @closings: value of rnbdc_space.closings when the queue last parked blocks
  * @has: bitmap of the blocks of this queue, without leaving blocks; a bit per block of the
@@ -103,13 +104,13 @@ struct rnbdc_cache {
  * struct rnbdc_waiter - a hardware queue that may wait for space
  * @entry: entry of rnbdc_space.waiters, or of rnbdc_space.turns if @turn is set
  * @cache: blocks of the queue that the hardware queue uses; constant
- * @need: units of its request
+ * @need: units that its request needs
  * @spare: units that must be free in addition to @need; rnbdc_space_reserve() limits them
  * @promise: free units that the session keeps for the turn of this waiter
- * @age: number of rnbdc_space_tick() calls since the turn has begun, or since the waiter is
- *	the first in the list
+ * @age: number of rnbdc_space_tick() calls since the turn has begun, or since the waiter
+ *	became the first in the list
  * @waiting: the waiter is in the list of waiters
- * @turn: the hardware queue has a turn: it may allocate before all that wait
+ * @turn: the hardware queue has a turn: it may allocate before all others that wait
  * @started: rnbdc_space_next_turn() has returned the waiter
  * @again: the turn ended without an allocation, so the next wait begins in front of all
  *	others
@@ -245,7 +246,7 @@ static inline bool rnbdc_space_fits(const struct rnbdc_space *space, u32 promise
 }
 
 /**
- * rnbdc_space_reserve - get the most space that may be reserved for other disks
+ * rnbdc_space_reserve - get the upper limit of the space that is reserved for other disks
  * @space: pool
  *
  * Context: any.

@@ -6,16 +6,17 @@
  *
  * rnbdc_stage_req() turns the pool extents of a request into RDMA WRITEs in
  * q->out or RDMA READs in q->in. The WRITEs are posted with the frame of their
- * requests (submit.c), the READs at the end of a reply frame (complete.c). A
+ * requests (submit.c), the READs after a reply frame was handled (complete.c). A
  * full stage is posted at once. One RDMA operation transfers data that are adjacent
  * in the pool, even if they belong to several requests. The first-fit allocator of
  * the pool often gives the requests of a frame adjacent space.
  *
  * Send fence: with early release, the pool space of a read is free as soon as
- * its RDMA READ is posted. The next SEND or RDMA WRITE must not overtake that
- * READ, because the responder may execute the READ again if its response is lost.
- * q->send_fence is the last request of the latest such READs. It is cleared when a
- * work request with IB_SEND_FENCE is posted, or when the READ completes.
+ * its RDMA READ is posted. The next SEND or RDMA WRITE must not overtake that READ:
+ * the responder executes the READ again if its response is lost, and would then read
+ * the data of a later request in the same space. q->send_fence is the last request of
+ * the latest batch of such READs. It is cleared when a work request with IB_SEND_FENCE
+ * is posted, or when the batch completes.
  *
  * Ownership
  *
@@ -226,7 +227,7 @@ void rnbdc_stage_req(struct rnbdc_queue *q, struct rnbdc_stage *stage,
 	u32 skip = 0;
 	u32 i;
 
-	/* Post now: a stage that becomes full in the middle of an operation would split it. */
+	/* Post now: a stage that becomes full within an operation would split the operation. */
 	if (stage->nr_sges + pieces > RNBDC_STAGE_SGES)
 		rnbdc_stage_post(q, stage);
 

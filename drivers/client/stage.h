@@ -10,8 +10,8 @@
 #include "queue.h"
 
 /*
- * Most work requests and gather entries that are staged before a post. A read guard may add
- * one of each.
+ * Largest numbers of work requests and of gather entries that are staged before a post. A read
+ * guard can add one more of each.
  */
 #define RNBDC_STAGE_WRS		32
 #define RNBDC_STAGE_SGES	256

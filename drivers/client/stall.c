@@ -6,22 +6,22 @@
  * Operation
  *
  * The disks of a session share its queues and its pool. A hardware queue that lacks a
- * credit, a send slot, a wire tag or send-queue entries (high watermark) is stopped
- * and waits in a list of its queue, first in, first out. Completions of the queue start
- * it again when enough of these resources are free (low watermark), which is always so when
- * nothing is in flight.
+ * credit, a send slot, a wire tag or send-queue entries is stopped (high watermark), and waits
+ * in a list of its queue, first in, first out. Completions of the queue start the hardware
+ * queue again when enough of these resources are free (low watermark), which is always so when
+ * nothing is in flight on the queue.
  *
  * A hardware queue for which the session has too little pool space is stopped and waits in
- * a list of the session (waiter.c). stall_work starts it, because the space may come from
+ * a list of the session (waiter.c). stall_work starts it, because the space can come from
  * another queue. When the pool grows, stall_work also starts hardware queues that were
- * stopped because their disks held their share. They note the lack of space again if the
- * growth does not suffice.
+ * stopped because their disks held their share. Their requests note the lack of space again if
+ * the growth does not suffice.
  *
- * A hardware queue that holds no space, and whose disk already holds its share, has no
- * completion of its own that would start it again; rnbdc_hwq.lacks marks it. stall_work starts
- * it after a completion of its disk or a tick. Until then the hardware queues of the disk
- * that hold space take no more. A marked hardware queue does not wait in the list of the
- * session, because a disk whose storage hangs would block the other disks there.
+ * If a hardware queue holds no space but its disk already holds its share, no completion of the
+ * hardware queue would start it again; rnbdc_hwq.lacks marks it. stall_work starts a marked
+ * hardware queue after its disk has freed space, or at the next tick. Until then the hardware
+ * queues of the disk that hold space take no more. A marked hardware queue does not wait in the
+ * list of the session, because a disk whose storage hangs would block the other disks there.
  *
  * Ownership: The lists of stalled hardware queues hold no references. Disks leave the
  * lists before they are freed.
@@ -95,7 +95,7 @@ static void rnbdc_unstall(struct rnbdc_hwq *hwq)
  * @hwq: hardware queue; may still have requests in flight when the use ends
  * @use: true if requests are submitted through @hwq from now on, false if no longer
  *
- * After the use has ended, a completion handler may still start the hardware queue, until
+ * After the use has ended, a completion handler can still start the hardware queue, until
  * the caller has waited for an RCU grace period.
  *
  * Context: process context; takes the lock of the queue's ring.
@@ -146,7 +146,7 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
 
 	lockdep_assert_held(&q->ring.lock);
 
-	/* The route has changed: the block layer dispatches the request again, on the new one. */
+	/* The route has changed: the block layer dispatches the request again on the new route. */
 	if (unlikely(!hwq->in_use))
 		return;
 	rnbdc_note_stall(q, stall);
@@ -173,7 +173,7 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 	if (unlikely(!hwq->in_use))
 		return;
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
-	/* Stop first: stall_work may start the hardware queue as soon as it waits. */
+	/* Stop first: stall_work can start the hardware queue as soon as it is on the list. */
 	blk_mq_stop_hw_queue(hwq->hctx);
 	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_spare_units(hwq, units));
 }
@@ -212,12 +212,12 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 	hwq->refused_units = smp_load_acquire(&sess->space.units);
 	rnbdc_space_lack(&sess->space);
 	if (rnbdc_may_take_units(hwq, units)) {
-		/* The pool has grown since the refusal: nothing else would start @hwq. */
+		/* The pool has grown since the refusal, and no later event would start @hwq. */
 		hwq->refused_units = 0;
 		rnbdc_stall_queue_work(sess, 0);
 	}
 	if (!hwq->units && hwq->in_use) {
-		/* Give up the place in waiter.c: another hardware queue of the disk has space. */
+		/* Leave the list of waiters: space that the disk frees, or a tick, starts @hwq. */
 		if (READ_ONCE(hwq->waiter.turn) || READ_ONCE(hwq->waiter.waiting))
 			rnbdc_space_forget(&hwq->waiter);
 		if (!hwq->lacks) {
@@ -242,7 +242,7 @@ void rnbdc_hwq_served(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_hwq_freed - start hardware queues of a disk that lack pool space
+ * rnbdc_hwq_freed - start the hardware queues of a disk that have rnbdc_hwq.lacks set
  * @hwq: hardware queue of the disk that has freed space
  *
  * Context: any; the lock of the queue's ring held.
@@ -281,9 +281,9 @@ static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 }
 
 /*
- * Start hardware queues in the list of a queue for which the low watermarks hold. They may
- * hold because the pool has grown or another queue has freed space of the disk, and while
- * storage hangs no completion of this queue would notice that.
+ * Start those stalled hardware queues of a queue that have reached their low watermarks. If the
+ * pool has grown, or the disk has freed space on another queue, no completion of this queue
+ * would start them while storage hangs.
  */
 static void rnbdc_stall_restart(struct rnbdc_queue *q)
 {
@@ -400,7 +400,7 @@ void rnbdc_stall_start(struct rnbdc_session *sess)
  * rnbdc_stall_stop - stop stall_work and prevent it from running
  * @sess: session whose queues are drained and not ready for requests
  *
- * The tables of the pool are about to be freed. Disks may be added and removed until
+ * The tables of the pool are about to be freed. Disks can be added and removed until
  * rnbdc_stall_start(), but they cannot queue stall_work.
  *
  * Context: process context, may sleep; not rnbdc_timer_wq.
@@ -430,7 +430,7 @@ void rnbdc_clear_stalled(struct rnbdc_queue *q)
 	rnbdc_space_forget_all(&q->cache);
 }
 
-/* Test the low watermarks of credits, tags and send slots, which have no share per disk. */
+/* Test the low watermarks of credits, tags and send slots that apply to a queue as a whole. */
 static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 {
 	const struct rnbd_ring *ring = &q->ring;
@@ -440,7 +440,7 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_restart_hw_queues - take hardware queues at their low watermarks off the list
+ * rnbdc_restart_hw_queues - take hardware queues that reached low watermarks off the list
  * @q: queue
  *
  * Context: completion handler of @q or stall_work; ring.lock held.
@@ -452,17 +452,17 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	struct rnbdc_hwq *first = NULL, **last = &first, **at = &q->stalled, *hwq;
 	u32 budget;
 
-	/* Without a connection the tables of the pool may be about to be freed. */
+	/* If the queue is closed for requests, the tables of the pool are possibly being freed. */
 	if (unlikely(!q->ready))
 		return NULL;
 	rnbdc_cache_restart(&q->cache);
 	if (likely(!q->stalled) || !q->ring.live || !rnbdc_above_low_watermark(q))
 		return NULL;
-	/* Start at most one per free tag, but all if no completion could start the rest. */
+	/* Start at most one per free tag, but all if no request is in flight to start the rest. */
 	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
 	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {
-			/* Note the lack again: while storage hangs, no request does so. */
+			/* Note the lack of tags again: while storage hangs, no request does so. */
 			if (hwq->refused_tags == q->nr_tags)
 				rnbd_ring_short_of_depth(&q->ring);
 			at = &hwq->next_stalled;

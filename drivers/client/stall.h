@@ -42,7 +42,7 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);
 
 /**
  * rnbdc_hwq_take_tag - take a free wire tag for a request
- * @hwq: hardware queue for which rnbdc_may_take_tag() holds
+ * @hwq: hardware queue for which rnbdc_may_take_tag() has returned true
  *
  * Context: any; the lock of the queue's ring held.
  * Return: the wire tag.
@@ -77,7 +77,7 @@ static inline void rnbdc_hwq_put_tag(struct rnbdc_hwq *hwq)
  * @hwq: hardware queue
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if it is stopped. If it waits for pool space, another task may start it at
+ * Return: true if it is stopped. If it waits for pool space, another task can start it at
  * any time.
  */
 static inline bool rnbdc_hwq_stopped(const struct rnbdc_hwq *hwq)
