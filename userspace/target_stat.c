@@ -47,7 +47,7 @@ const struct target_kind target_hosts = {
 		{ "authentication_failures", "authentication_failures_total",
 		  "Logins with a wrong secret." },
 		{ "logins_deferred", "logins_deferred_total",
-		  "Connections and logins that the host had to retry." },
+		  "Connections, logins and requests to attach that the host had to retry." },
 		{ "stale_frames", "stale_frames_total",
 		  "Frames of closing sessions of the host that were dropped unread." },
 		{ "late_requests", "late_requests_total",

@@ -44,7 +44,7 @@ static int read_stored(char *text)
 		if (parse_uuid(line, uuid)) {
 			ret = -EINVAL;
 			err(TARGET_UUID_FILE
-			    ": is damaged; if it is removed, attached clients refuse this target");
+			    ": is damaged; remove it to create a new UUID, which clients log as another target");
 		} else {
 			format_uuid(uuid, text);
 		}

@@ -3,17 +3,18 @@
  * Requests to end an attach or a discovery early.
  *
  * Operation: The thread that executes an attach or a discovery binds its session, and for
- * an attach its disk, to a struct rnbdc_abort. It unbinds them before others can use the
- * disk. An abort request takes effect on the bound objects: it sets RNBDC_DISK_ABORTED or
- * RNBDC_SESS_ABORTED, which end waits and recovery attempts. For an attach it also fails
- * the I/O of the disk, for a discovery it ends the connection. The thread then undoes its
- * work.
+ * an attach its disk, to a struct rnbdc_abort. The thread unbinds them before other tasks
+ * can use the disk. For an attach, an abort request sets RNBDC_DISK_ABORTED and makes the
+ * I/O of the bound disk fail. For a discovery, it sets RNBDC_SESS_ABORTED and ends the
+ * connection of the bound session. These flags end the waits and the recovery attempts of
+ * the disk or session. The thread then undoes its work.
  *
- * Ownership: The command owns struct rnbdc_abort. It unbinds the session before it drops
- * its reference to the session.
+ * Ownership: The command that attaches or discovers owns its struct rnbdc_abort. The command
+ * unbinds the session before it drops its reference to the session.
  *
- * Concurrency: abort->lock orders a request and rnbdc_abort_unbind(). If the request comes
- * first, rnbdc_abort_unbind() returns true. A later request does not affect the session.
+ * Concurrency: abort->lock orders an abort request and rnbdc_abort_unbind(). If the request
+ * comes first, rnbdc_abort_unbind() returns true. A request that comes after
+ * rnbdc_abort_unbind() affects neither the session nor the disk.
  *
  * Errors: None.
  */
@@ -26,7 +27,7 @@
 #include "session.h"
 #include "state.h"
 
-/* Abort the bound command. The caller holds abort->lock, so the objects stay bound. */
+/* End the bound disk or session. The caller holds abort->lock, so they stay bound. */
 static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 {
 	static const char reason[] = "interrupted";
@@ -35,7 +36,7 @@ static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 
 	if (abort->disk) {
 		set_bit(RNBDC_DISK_ABORTED, &abort->disk->flags);
-		/* Fail the I/O of this disk only: other disks may use the session. */
+		/* Fail the I/O of this disk only: the session possibly serves other disks. */
 		spin_lock_irqsave(&sess->lock, flags);
 		rnbdc_disk_closed(abort->disk, reason);
 		spin_unlock_irqrestore(&sess->lock, flags);
@@ -47,8 +48,8 @@ static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_init - initialise an abort request as not made
- * @abort: request
+ * rnbdc_abort_init - initialise the abort state of a command: no abort is requested
+ * @abort: abort state
  *
  * Context: any.
  */
@@ -61,8 +62,8 @@ void rnbdc_abort_init(struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_request - request the end of a command
- * @abort: request of a command that runs or will run
+ * rnbdc_abort_request - request the early end of a command
+ * @abort: abort state of a command that runs or will run
  *
  * Context: process context; does not wait for the command.
  */
@@ -76,8 +77,8 @@ void rnbdc_abort_request(struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_requested - test whether the end of a command was requested
- * @abort: request
+ * rnbdc_abort_requested - test whether the early end of a command was requested
+ * @abort: abort state of the command
  *
  * Context: any.
  * Return: true if the command must end.
@@ -88,9 +89,9 @@ bool rnbdc_abort_requested(const struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_bind - bind the session and disk that an abort request ends
- * @abort: request; takes effect at once if it was made before
- * @sess: session
+ * rnbdc_abort_bind - bind the session and the disk that an abort request ends
+ * @abort: abort state; if an abort was already requested, it takes effect now
+ * @sess: session that the command uses
  * @disk: disk that is being attached; NULL for a discovery
  *
  * Context: process context.
@@ -107,11 +108,11 @@ void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess,
 }
 
 /**
- * rnbdc_abort_unbind - unbind the session, so that later requests do not affect it
- * @abort: request
+ * rnbdc_abort_unbind - unbind session and disk, so that later abort requests do not affect them
+ * @abort: abort state of the command
  *
  * Context: process context.
- * Return: true if the command must end.
+ * Return: true if an abort was requested, so that the command must end.
  */
 bool rnbdc_abort_unbind(struct rnbdc_abort *abort)
 {

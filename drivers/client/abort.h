@@ -12,9 +12,9 @@ struct rnbdc_disk;
 struct rnbdc_session;
 
 /**
- * struct rnbdc_abort - request to end an attach or a discovery
+ * struct rnbdc_abort - abort state of a command: an attach or a discovery
  * @lock: protects the other members
- * @requested: the command must end; never cleared
+ * @requested: an abort was requested, so the command must end; never cleared
  * @sess: session that the command uses; NULL while none is bound
  * @disk: disk that the command attaches; NULL for a discovery, or while none is bound
  */

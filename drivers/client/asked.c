@@ -2,13 +2,14 @@
 /*
  * Control requests of a session that the target has not answered.
  *
- * Operation: a session may have RNBD_CTL_OPEN_MAX unanswered control requests; the target
- * treats one more as a protocol error. Each unanswered request occupies a member of
- * rnbdc_ctl.asked, from before it is sent until the reply with its id arrives or the
- * connection ends. A task that stops waiting leaves its request there.
+ * Operation: a session may have at most RNBD_CTL_OPEN_MAX unanswered control requests; the
+ * target treats one more as a protocol error. Each unanswered request occupies an element of
+ * the array rnbdc_ctl.asked, from before the request is sent until the reply with its id
+ * arrives or the connection ends. If a task stops waiting for the reply to a request that
+ * was sent, the request stays in the array.
  *
- * Ownership: the task that waits for the reply owns rnbdc_asked.disk, and clears it before
- * it returns.
+ * Ownership: the task that waits for the reply owns the pointer rnbdc_asked.disk, and sets it
+ * to NULL when it stops waiting.
  *
  * Concurrency: the lock of the session protects struct rnbdc_ctl.
  *
@@ -34,7 +35,7 @@ u32 rnbdc_asked_add(struct rnbdc_ctl *ctl, const struct rnbd_handle *handle,
 	for (i = 0; i < RNBD_CTL_OPEN_MAX; i++) {
 		if (ctl->asked[i].id)
 			continue;
-		/* Skip 0, which is the id of no request. */
+		/* Skip the id 0, which marks a free element of the array. */
 		if (!++ctl->id)
 			++ctl->id;
 		ctl->asked[i] = (struct rnbdc_asked) {
@@ -51,7 +52,7 @@ u32 rnbdc_asked_add(struct rnbdc_ctl *ctl, const struct rnbd_handle *handle,
 /**
  * rnbdc_asked_find - find an unanswered request by its id
  * @ctl: control requests of the session
- * @id: id as received from the target; may be invalid
+ * @id: id as received from the target, possibly invalid
  *
  * Context: any; the lock of the session held.
  * Return: the request, or NULL.

@@ -14,7 +14,7 @@ struct rnbdc_disk;
 
 /**
  * struct rnbdc_asked - a control request that the target has not answered
- * @id: id of the request; 0 if the member is free
+ * @id: id of the request; 0 if this element of rnbdc_ctl.asked is free
  * @handle: handle of the attachment that the request names
  * @disk: disk whose task waits for the reply; NULL if no task waits
  */
@@ -26,8 +26,8 @@ struct rnbdc_asked {
 
 /**
  * struct rnbdc_ctl - control requests of a session; protected by the lock of the session
- * @asked: requests that the target has not answered; it accepts no more at a time
- * @nr_asked: used members of @asked; read without the lock
+ * @asked: unanswered requests; the target accepts no more of them than the array can hold
+ * @nr_asked: number of used elements of @asked; also read without the lock
  * @id: id of the latest request
  * @generation: generation of the latest handle of the session
  */

@@ -3,20 +3,23 @@
  * Attach and detach of disks.
  *
  * Operation: rnbdc_disk_attach() joins or creates a session (session_get.c), reserves
- * the name, attaches the export, creates the disk, lets I/O flow and adds the disk.
- * Until RNBDC_DISK_ATTACHED is set, I/O fails if the connection is lost, so that reading the
- * partition table does not block. After that, I/O waits for recovery (recover.c).
+ * the name, attaches the export, creates the gendisk, makes the disk live and adds the
+ * gendisk. The kernel then reads the partition table. RNBDC_DISK_ATTACHED is set only after
+ * that: without the flag I/O fails if the connection is lost, so that reading the partition
+ * table does not block. With the flag I/O waits for recovery (recover.c).
  * rnbdc_disk_detach() removes the disk while the session is still connected, so that the
- * target completes the requests in flight. The last disk of a session closes the connection.
+ * target completes the requests in flight. The detach of the last disk of a session closes
+ * the connection.
  *
- * Ownership: The list of disks holds a reference to the disk from attach until detach. The
- * caller of rnbdc_disk_attach() or rnbdc_disk_find() holds another one. The last put frees
- * the disk and drops its reference to the session (release.c). The name is reserved before
- * the connection is made and released after the disk is removed.
+ * Ownership: The list of disks holds a reference to the disk from attach until detach.
+ * rnbdc_disk_attach() and rnbdc_disk_find() return a further reference to their caller. The
+ * last put frees the disk and drops its reference to the session (release.c). The name is
+ * reserved before the connection is made and released after the disk is removed.
  *
- * Concurrency: One thread claims RNBDC_DISK_DETACH, under the disk's open_mutex unless the
- * detach is forced; later opens fail. That thread removes the disk from the list before
- * anything else, so a disk on the list stays valid under rnbdc_disks_lock.
+ * Concurrency: The thread that sets RNBDC_DISK_DETACH performs the detach. It sets the flag
+ * under the disk's open_mutex unless the detach is forced; later opens fail. The thread
+ * removes the disk from the list before it changes anything else, so a disk on the list
+ * stays valid under rnbdc_disks_lock.
  *
  * Errors: A failed attach undoes everything and stores the reason in struct
  * rnbdc_errmsg. A detach fails only before it has changed anything.
@@ -93,15 +96,15 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 }
 
 /*
- * Detach the export of a disk and leave the session. Afterwards only the holders of
- * references use the disk. The last disk of a session closes the connection.
+ * Detach the export of a disk and leave the session; if the session has no other disk, its
+ * connection is closed. Afterwards only the holders of references use the disk.
  */
 static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 {
 	struct rnbdc_session *sess = disk->sess;
 
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
-	/* In state RNBDC_CLOSING nothing queues attach_work again. */
+	/* In state RNBDC_CLOSING no code queues attach_work again after the cancellation. */
 	rnbdc_turn_leave(disk);
 	cancel_delayed_work_sync(&disk->attach_work);
 	rnbdc_export_release(disk);
@@ -112,16 +115,16 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	list_del(&disk->entry);
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->recovery.lock);
-	/* If all remaining disks have failed, no disk needs the connection. */
+	/* End the connection if all remaining disks of the session have failed. */
 	rnbdc_session_end_unused(sess);
 	/* The disk has left sess->disks: control entries and recovery no longer find it. */
 	rnbdc_disk_recover_end(disk);
-	/* Wait for reports, which use the disk's number: rnbdc_disk_remove() frees it. */
+	/* Wait for event_work: its reports use the name that rnbdc_disk_remove() gives up. */
 	flush_work(&disk->log.event_work);
 	rnbdc_disk_remove(disk);
 }
 
-/* Reserve the name of a disk. A name must identify one disk. */
+/* Reserve the name that a disk requests, if any. No two disks may have the same name. */
 static int rnbdc_reserve_name(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *other;
@@ -133,7 +136,7 @@ static int rnbdc_reserve_name(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	list_for_each_entry(other, &rnbdc_disks_named, named) {
 		if (strcmp(other->opt.name, disk->opt.name))
 			continue;
-		/* Only a disk on the list is certain to have a gendisk. */
+		/* Only a disk on the list rnbdc_disks is certain to have a gendisk. */
 		if (list_empty(&other->list))
 			rnbdc_errmsg_set(errmsg,
 					 "the name %s is taken by an attach or detach in progress",
@@ -175,7 +178,7 @@ static bool rnbdc_has_twin(const struct rnbdc_disk *disk)
 
 /*
  * Add a new disk to the list of disks unless it is no longer live or the attach was
- * aborted. A later abort request has no effect.
+ * aborted. Returns true if the disk was added. A later abort request has no effect.
  */
 static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 {
@@ -191,7 +194,7 @@ static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 	return list;
 }
 
-/* Attempt rnbdc_disk_attach() once. @created is set if the disk created its session. */
+/* Try an attach once. *@created is set if this attach creates the session of the disk. */
 static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, bool *created,
 					    struct rnbdc_errmsg *errmsg)
 {
@@ -217,12 +220,12 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 		ret = rnbdc_recover_start(sess, errmsg);
 	if (!ret && *created)
 		rnbdc_further_wait(sess);
-	/* Other attaches may wait until this session is connected or has failed. */
+	/* Wake other attaches, which wait until this session is connected or has failed. */
 	wake_up_all(&sess->wait);
 	if (ret)
 		goto fail;
 	ret = rnbdc_export_attach(disk, errmsg);
-	/* No disk of this host has the export: the target still serves an older session. */
+	/* No listed disk has the export: the target still has an attachment of an old session. */
 	if (ret == -EEXIST && !rnbdc_has_twin(disk))
 		ret = -EBUSY;
 	if (ret)
@@ -239,13 +242,13 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 		goto fail;
 	/*
 	 * Until now I/O failed after a loss, so that reading the partition table could not
-	 * block. From now on the disk may be in use, and I/O waits for recovery.
+	 * block. From now on users can open the disk, and I/O waits for recovery.
 	 */
 	set_bit(RNBDC_DISK_ATTACHED, &disk->flags);
-	/* Report a capacity that changed while the disk was added. */
+	/* Report a capacity that changed while the gendisk was added. */
 	rnbdc_schedule_events(disk);
 	if (!rnbdc_list_disk(disk, opt->abort)) {
-		/* Use log.reason: broken_reason may belong to a later recovery attempt. */
+		/* Use log.reason: broken_reason can already belong to a later connection. */
 		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(disk->log.reason) ?: "interrupted");
 		ret = -ECONNRESET;
 		set_bit(RNBDC_DISK_DETACH, &disk->flags);
@@ -262,7 +265,7 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 	return disk;
 
 fail:
-	/* End the waits of a recovery attempt that is in progress. */
+	/* End the waits of a recovery attempt that is in progress for this disk. */
 	set_bit(RNBDC_DISK_DETACH, &disk->flags);
 	wake_up(&sess->wait);
 	rnbdc_disk_close(disk, *created);
@@ -276,10 +279,10 @@ fail:
 /**
  * rnbdc_disk_attach - connect to an export and create its disk
  * @opt: options
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * Context: process context, may sleep for as long as the network takes; ends
- * early when opt->abort requests it.
+ * Context: process context, may sleep until the target answers or a time limit passes; ends
+ * early when an abort is requested in opt->abort.
  * Return: the disk with a reference for the caller, or an ERR_PTR with everything
  * undone: -EBUSY if the target still has an older attachment of this host, -EEXIST if
  * another disk has the name or the export, -EINTR if the attach was aborted.
@@ -291,7 +294,7 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	bool created = false;
 
 	disk = rnbdc_attach_once(opt, &created, errmsg);
-	/* The joined session may have ended because all its disks had failed: retry. */
+	/* The session that the disk joined has ended, perhaps because its disks failed: retry. */
 	if (PTR_ERR_OR_ZERO(disk) == -ECONNRESET && !created)
 		disk = rnbdc_attach_once(opt, &created, errmsg);
 	/* Do not log EBUSY: the caller is expected to retry. */
@@ -301,13 +304,13 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	return disk;
 }
 
-/* Claim the detach for this thread. Later opens fail. */
+/* Claim the detach of a disk for this thread. Opens of the disk fail from then on. */
 static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
 			      struct rnbdc_errmsg *errmsg)
 {
 	int ret = 0;
 
-	/* Do not take open_mutex: its holder may wait for I/O that only the detach ends. */
+	/* Do not take open_mutex: its holder can wait for I/O that only the detach ends. */
 	if (force)
 		return test_and_set_bit(RNBDC_DISK_DETACH, &disk->flags) ?
 		       -EALREADY : 0;
@@ -327,10 +330,11 @@ static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
  * rnbdc_disk_detach - remove the disk, and end the session if no other disk uses it
  * @disk: disk on which the caller holds a reference
  * @force: detach although the disk is open
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * Requests in flight end first: the target completes them if the session is connected,
- * otherwise they fail. A session does not reconnect while all its disks are being detached.
+ * Requests in flight end before the disk is removed: the target completes them if the session
+ * is connected, otherwise they fail. A lost session does not reconnect if all its disks are
+ * being detached.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY if the disk is open, -EALREADY if it is being detached.
@@ -350,12 +354,12 @@ int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *
 	mutex_unlock(&rnbdc_disks_lock);
 
 	pr_info("%s: detaching\n", rnbdc_disk_name(disk));
-	/* Without a connection I/O might wait forever, and del_gendisk() waits for I/O. */
+	/* Fail I/O that waits for a connection, because del_gendisk() waits for all I/O. */
 	rnbdc_recover_abort(disk);
 	del_gendisk(disk->gd);
 	rnbdc_disk_close(disk, false);
 	rnbdc_release_name(disk);
-	/* the reference of the list */
+	/* Drop the reference of the list. */
 	rnbdc_disk_put(disk);
 	return 0;
 }
@@ -386,8 +390,8 @@ struct rnbdc_disk *rnbdc_disk_find(const char *name)
 /**
  * rnbdc_disks_detach_all - detach all disks before the module is unloaded
  *
- * No disk is open, because an open disk pins the module. No attach or detach runs, because
- * rnbdc_jobs_stop() has waited for them.
+ * At this time no disk is open, because an open disk pins the module. No attach or detach
+ * runs, because rnbdc_jobs_stop() has waited for them.
  *
  * Context: process context, may sleep.
  */

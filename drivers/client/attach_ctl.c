@@ -3,18 +3,19 @@
  * Control entries: attach and detach an export.
  *
  * Operation: rnbdc_export_attach() sends an ATTACH with a new handle for the export of a
- * disk, on queue 0 of a live session, and waits for the reply. Other disks may do the same
+ * disk, on queue 0 of a live session, and waits for the reply. Other disks can attach
  * concurrently (asked.c). offer.c compares the reply with the properties of the disk.
  *
- * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
- * disk->answered, then to the thread that waits.
+ * Ownership: disk->offer belongs to the completion handler of queue 0 until the handler has
+ * set disk->answered, and after that to the thread that waits for the reply.
  *
  * Concurrency: disk->ctl_lock serialises requests to attach and to detach a disk; it is
  * taken before recovery.lock. Frames of queue 0 are handled one at a time. The lock of the
  * session protects the list of disks, their offers and the unanswered requests.
  *
  * Errors: each failure sets one error message for the user. A reply that arrives after its
- * task has stopped waiting is ignored. A reply to no request is a protocol error.
+ * task has stopped waiting is ignored. A reply without an unanswered request is a protocol
+ * error.
  */
 
 #include <linux/idr.h>
@@ -42,14 +43,14 @@
 #include "state.h"
 #include "submit.h"
 
-/* Milliseconds to wait for the reply to ATTACH, which does not depend on the storage. */
+/* Milliseconds to wait for the reply to ATTACH, for which the target needs no storage. */
 #define RNBDC_ATTACH_MS		10000
-/* Milliseconds to wait for DETACHED, which the target delays until its storage is done. */
+/* Milliseconds to wait for DETACHED: the target first waits for requests in its storage. */
 #define RNBDC_RELEASE_MS	2000
-/* Milliseconds until a retry, if there is no credit or too many requests are unanswered. */
+/* Milliseconds until a retry for lack of a credit or of a free element of rnbdc_ctl.asked. */
 #define RNBDC_ATTACH_RETRY_MS	10
 
-/* Send a frame with one entry on a connection. Returns -EAGAIN without a credit. */
+/* Send a frame with one entry on the connection of @epoch. Returns -EAGAIN without a credit. */
 static int rnbdc_ctl_post(struct rnbdc_queue *q, u32 epoch, const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_ring *ring = &q->ring;
@@ -76,7 +77,7 @@ static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg
 	return -ECANCELED;
 }
 
-/* An ATTACH: a request to attach an export, or to end its ownership. */
+/* An ATTACH: a request to attach an export or, with @disown, to give up its ownership. */
 struct rnbdc_ask {
 	struct rnbdc_disk *disk;
 	bool disown;
@@ -89,7 +90,7 @@ struct rnbdc_ask {
 	struct rnbd_ctl_entry entry;
 };
 
-/* Test whether a request to attach is no longer needed because its disk is ending. */
+/* Test for a request to attach that is no longer needed because its disk is ending. */
 static bool rnbdc_ask_ending(const struct rnbdc_ask *ask)
 {
 	return !ask->disown && rnbdc_disk_ending(ask->disk);
@@ -107,8 +108,8 @@ static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
 }
 
 /*
- * Send the request and wait for the reply. After sending, wait even if the disk is
- * ending: a detach must name the handle that the target may have granted.
+ * Send the request and wait for the reply. Once the request is sent, wait even if the disk is
+ * ending: a detach must name the handle that the target has possibly granted.
  */
 static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
@@ -139,7 +140,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	return -ETIMEDOUT;
 }
 
-/* Record a request under a new handle. Returns -EAGAIN if too many are unanswered. */
+/* Record a request under a new handle. Returns -EAGAIN if too many requests are unanswered. */
 static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk = ask->disk;
@@ -177,7 +178,7 @@ unlock:
 	return ret;
 }
 
-/* Record a request under a new handle, after a wait if too many are unanswered. */
+/* Record a request under a new handle. Wait first while too many requests are unanswered. */
 static int rnbdc_ask_begin(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess = ask->disk->sess;
@@ -208,10 +209,10 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 		asked->disk = NULL;
 	else if (asked)
 		rnbdc_asked_remove(&sess->ctl, asked);
-	/* The reply may have come after the time-out. */
+	/* The reply came between the time-out and this section, so it is valid. */
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
-	/* The target may still grant the request: a detach must name this handle. */
+	/* The target can still grant the request later: a detach must name this handle. */
 	if (ret == -ETIMEDOUT && asked && ask->sent && !ask->disown &&
 	    sess->state == RNBDC_SESS_LIVE && sess->epoch == ask->epoch) {
 		disk->granted = ask->info.handle;
@@ -241,7 +242,7 @@ static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	ask->until = jiffies + msecs_to_jiffies(ask->ms);
 	ret = rnbdc_ask_begin(ask, errmsg);
 	if (!ret) {
-		/* The wait for earlier requests does not count against this one's limit. */
+		/* Restart the time limit: it does not include the wait for earlier requests. */
 		ask->until = jiffies + msecs_to_jiffies(ask->ms);
 		rnbd_encode_attach(&ask->wire, &ask->info);
 		ask->entry.body = &ask->wire;
@@ -255,14 +256,14 @@ static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 /**
  * rnbdc_export_attach - attach the export of a disk
  * @disk: disk of a session
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * Other disks may attach concurrently: each task waits only for its own reply.
+ * Other disks can attach concurrently: each task waits only for its own reply.
  *
  * Context: process context, may sleep; ends early when the connection is lost. Takes
  * disk->ctl_lock.
- * Return: 0 with disk->offer valid, or a negative errno; rnbdc_status_error() converts a
- * refusal into an errno.
+ * Return: 0 with disk->offer valid, or a negative errno: that of rnbdc_status_error() if the
+ * target refuses the attach.
  */
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -276,9 +277,9 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 }
 
 /**
- * rnbdc_renew_index - choose another index for a disk whose attachment was ended
+ * rnbdc_renew_index - choose a new handle index for a disk whose attachment was ended
  * @disk: disk that will attach again; unchanged if it still has its index
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
  * Context: process context; recovery.lock held.
  * Return: 0, or -ENOSPC if all indexes of the session are in use.
@@ -305,7 +306,7 @@ int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	return 0;
 }
 
-/* Free the index of an attachment that has ended, so that another disk may use it. */
+/* Free the index of an attachment that has ended, so that another disk can use the index. */
 static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 {
 	if (xa_erase_irq(&sess->detaching, index))
@@ -320,7 +321,7 @@ struct rnbdc_detach {
 	bool guessed;
 };
 
-/* Prepare a DETACH. Returns false if the target has no attachment; the index is then free. */
+/* Prepare a DETACH. Returns false if none is to be sent; the index of the disk is then free. */
 static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *detach)
 {
 	struct rnbd_handle *handle = &detach->handle;
@@ -344,15 +345,15 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *det
 	return false;
 }
 
-/* Send a DETACH. Returns -EAGAIN without a credit, or if too many requests are unanswered. */
+/* Send a DETACH. Returns -EAGAIN without a credit or a free element of rnbdc_ctl.asked. */
 static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_detach *detach,
 			     struct rnbd_ctl_entry *entry)
 {
 	int ret = 0;
 
 	/*
-	 * A DETACH counts as an unanswered request only if the target does not have the
-	 * attachment, because the ATTACH is not handled yet or was refused.
+	 * The target counts a DETACH as an unanswered request only if the target does not have the
+	 * attachment. This is possible only while the client has no reply to the ATTACH.
 	 */
 	spin_lock_irq(&sess->lock);
 	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == detach->epoch && !entry->id &&
@@ -367,12 +368,12 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_deta
 
 /**
  * rnbdc_export_detach - end the attachment of a disk
- * @disk: disk that has failed, has no requests, or does not accept its offer
+ * @disk: disk that has failed or has no requests, or whose offer the client did not accept
  * @keep_owner: the disk will attach again, so this host remains the owner of the export
  *
- * The target drops requests that it has not submitted to the storage. The index of the
- * handle stays in use until the target sends DETACHED or the connection is lost. A second
- * call does nothing.
+ * The target does not execute requests that it has not submitted to its storage yet. The
+ * index of the handle stays in use until the target sends DETACHED or the connection is lost.
+ * A second call for the same attachment does nothing.
  *
  * Context: process context, may sleep until the target gives a credit; takes disk->ctl_lock
  * and recovery.lock.
@@ -395,7 +396,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 	struct rnbdc_detach detach;
 	bool tell = false;
 
-	/* Wait for a request to attach that is in flight. */
+	/* Taking ctl_lock also waits for a request to attach that is in flight. */
 	mutex_lock(&disk->ctl_lock);
 	mutex_lock(&sess->recovery.lock);
 	if (!disk->detached)
@@ -428,8 +429,8 @@ static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_han
 }
 
 /*
- * Notify the target that the host gives up the ownership of an export. A DETACH does that
- * only if the disk is attached.
+ * Notify the target that the host gives up the ownership of an export. A DETACH gives the
+ * ownership up only if the disk is attached.
  */
 static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
 {
@@ -445,29 +446,30 @@ static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
 
 	if (disk->disowned)
 		return;
-	/* The target replies with a refusal, which confirms the request. */
+	/* Ignore the result: the target confirms the request by a reply that refuses to attach. */
 	rnbdc_ask(&ask, &errmsg);
 	disk->disowned = disk->answered;
 }
 
 /**
- * rnbdc_export_release - end attachment and ownership before a session may end
+ * rnbdc_export_release - end the attachment and the ownership of an exclusive export
  * @disk: as for rnbdc_export_detach(), and in state RNBDC_FAILED or RNBDC_CLOSING
  *
- * The loss of a connection does not end the ownership of an exclusive export, so the target
- * must get the request before the connection ends. The disk need not be attached: its
- * export may be busy, or may have changed its properties.
+ * The end of a connection does not end the ownership of an exclusive export, so the target
+ * must get the request before the connection ends. The disk need not be attached: a host
+ * keeps its ownership while the target answers BUSY or the disk rejects the offer. The
+ * function does nothing if the host is known not to own the export.
  *
- * Context: process context, may sleep until the target answers, but waits at most
- * RNBDC_RELEASE_MS for its storage; takes disk->ctl_lock and recovery.lock.
+ * Context: process context, may sleep; waits at most RNBDC_RELEASE_MS for DETACHED, which
+ * depends on the target's storage; takes disk->ctl_lock and recovery.lock.
  */
 void rnbdc_export_release(struct rnbdc_disk *disk)
 {
 	struct rnbdc_session *sess = disk->sess;
-	/* A failed attach may have left an offer that was not accepted. */
+	/* After a failed attach the ownership is known only from the offer, if at all. */
 	u32 generation = disk->owner_generation ?: disk->offer.owner_generation;
 
-	/* The target may still grant an unanswered request. */
+	/* Without an answer the target can still grant the request, and with it the ownership. */
 	if (!generation && disk->answered)
 		return;
 	rnbdc_export_detach(disk, false);
@@ -479,8 +481,8 @@ void rnbdc_export_release(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_forget_detached - free the indexes that still await DETACHED
- * @sess: session whose connection is lost, which has ended all its attachments
+ * rnbdc_forget_detached - free the indexes that await DETACHED, and all unanswered requests
+ * @sess: session whose connection is lost; the loss has ended all its attachments
  *
  * Context: process context; recovery.lock held.
  */
@@ -511,7 +513,7 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 	value = xa_load(&sess->detaching, info.handle.index);
 	if (!value || xa_to_value(value) != info.handle.generation)
 		return RNBD_PERR_HANDLE;
-	/* Most DETACHED entries have no id, see rnbdc_send_detach(). */
+	/* The entry has an id only if the DETACH was recorded, see rnbdc_send_detach(). */
 	spin_lock_irqsave(&sess->lock, flags);
 	asked = rnbdc_asked_find(&sess->ctl, entry->id);
 	if (asked && rnbd_handle_equal(&asked->handle, &info.handle) && !asked->disk)
@@ -521,7 +523,7 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 	return RNBD_PERR_NONE;
 }
 
-/* Store the reply to a request for which a task waits. */
+/* Store the reply to a request, for the task that waits for it. */
 static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc_disk *disk,
 					const struct rnbd_attach_grant *grant)
 {
@@ -561,7 +563,7 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 		perr = RNBD_PERR_HANDLE;
 	else if (asked->disk && sess->state == RNBDC_SESS_LIVE)
 		perr = rnbdc_answer(sess, asked->disk, &grant);
-	/* Ignore the reply if the task no longer waits or the connection is lost. */
+	/* A reply that comes after a loss, or for which no task waits, is not stored. */
 	if (!perr)
 		rnbdc_asked_remove(&sess->ctl, asked);
 	spin_unlock_irqrestore(&sess->lock, flags);

@@ -3,7 +3,7 @@
  * Control entries: events about attachments.
  *
  * Operation: the target sends CLOSED when it has closed an attachment; the disk then
- * attaches again. It sends CAPACITY when the capacity of an export has changed.
+ * attaches again. The target sends CAPACITY when the capacity of an export has changed.
  *
  * Ownership: nothing is allocated or kept.
  *
@@ -11,7 +11,7 @@
  * the session protects the list of disks and their offers.
  *
  * Errors: an event about a handle that the session has not used yet is a protocol error.
- * An event about a former handle is ignored.
+ * An event about the handle of a former attachment is ignored.
  */
 
 #include <linux/jiffies.h>
@@ -31,8 +31,8 @@
 #include "state.h"
 
 /*
- * Find the disk that has a handle. Returns NULL for the handle of a former attachment, and
- * also sets @perr if the session has not used the handle yet.
+ * Find the disk that has a handle. Returns NULL without an error for the handle of a former
+ * attachment. Returns NULL and a protocol error in *@perr if the handle was never used.
  */
 static struct rnbdc_disk *rnbdc_find_handle(struct rnbdc_session *sess,
 					    const struct rnbd_handle *handle,
@@ -71,7 +71,7 @@ enum rnbd_proto_err rnbdc_handle_closed(struct rnbdc_session *sess,
 	spin_lock_irqsave(&sess->lock, flags);
 	disk = rnbdc_find_handle(sess, &info.handle, &perr);
 	if (disk) {
-		/* Keep a disk that is about to become live from doing so. */
+		/* With this status rnbdc_disk_live() does not make the disk live. */
 		disk->offer.status = info.status;
 		rnbdc_disk_closed(disk, rnbd_status_text(info.status));
 	}
@@ -84,7 +84,7 @@ enum rnbd_proto_err rnbdc_handle_closed(struct rnbdc_session *sess,
  * @sess: session
  * @entry: entry of type CAPACITY
  *
- * If the disk is not live yet, the capacity takes effect when it is.
+ * If the disk is not live, the capacity takes effect when the disk becomes live.
  *
  * Context: completion handler of queue 0.
  * Return: RNBD_PERR_NONE or the protocol error.

@@ -9,17 +9,17 @@
  * in Documentation/reference/protocol-authentication.rst.
  *
  * Ownership: Only an HMAC transform of the session holds the secret. A reconnect therefore
- * does not depend on a key in a kernel keyring. A new secret waits in sess->auth.next_key
- * until a login begins, so that all proofs of a connection use the same secret.
+ * does not depend on a key in a kernel keyring. A new secret stays in sess->auth.next_key
+ * until the next login begins, so that all proofs of a connection use the same secret.
  *
  * Concurrency: The completion handler of queue 0 handles entries; the thread that connects
- * does everything else. sess->auth.step says which of the two acts next, and is handed over
- * with release and acquire. Any thread may set a secret at any time, because next_key is
- * exchanged atomically.
+ * does everything else. sess->auth.step says which of the two acts next; release and acquire
+ * order the hand-over. Any thread may set a secret at any time, because next_key is exchanged
+ * atomically.
  *
  * Errors: Each failure sets one constant error message for the user. Until the target has
- * authenticated, the only reply that the client accepts is a refusal that does not fail the
- * disk permanently.
+ * authenticated, a client with a secret accepts no grant, and accepts a refusal only if it
+ * does not fail the disk permanently (RNBD_ST_FENCED and RNBD_ST_REVOKED do).
  */
 
 #include <crypto/algapi.h>
@@ -42,11 +42,11 @@
  * rnbdc_auth_set_secret - set the secret that the next login of a session uses
  * @sess: session, live or not
  * @secret: RNBD_SECRET_SIZE bytes; not used after the call
- * @errmsg: filled on error, except for -ENOMEM
+ * @errmsg: message for the user, set on all errors except -ENOMEM
  *
  * The present connection is not affected.
  *
- * Context: process context, may sleep; may load a module.
+ * Context: process context, may sleep; can load a module.
  * Return: 0, -ENOMEM, or the error of the crypto API.
  */
 int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
@@ -71,7 +71,7 @@ int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
  * rnbdc_auth_login - prepare the authentication of a login
  * @sess: session with sess->auth.req and sess->login.info filled
  *
- * A secret that was set since the latest login takes effect now.
+ * A secret that was set since the previous login takes effect now.
  *
  * Context: the thread that connects; may sleep.
  */
@@ -88,7 +88,7 @@ void rnbdc_auth_login(struct rnbdc_session *sess)
 	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_NONE);
 }
 
-/* Fail the login. Later entries of the login are protocol errors. */
+/* Fail the login. The client ignores all later entries, see rnbdc_login_refused(). */
 static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 {
 	WRITE_ONCE(q->sess->login.status, RNBD_ST_AUTH);
@@ -189,14 +189,14 @@ enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q,
 }
 
 /**
- * rnbdc_auth_accepts_reply - test whether the reply to a login may be used
+ * rnbdc_auth_accepts_reply - test whether the client may use the reply to a login
  * @q: queue 0, whose login is open
  * @status: enum rnbd_status of the reply
  * @perr: set if the reply is a protocol error
  *
  * Context: completion handler of @q.
- * Return: true if the reply may be used. Otherwise @perr is set, or the login has ended
- * and the waiting thread is woken.
+ * Return: true if the client may use the reply. If false, either @perr is set, or the
+ * function has failed the login and woken the thread that waits.
  */
 bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto_err *perr)
 {
@@ -205,7 +205,7 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
 
 	if (!sess->auth.key)
 		return true;
-	/* The target replied before it received the proof that it had requested. */
+	/* The target replied before the client sent the proof that the challenge requests. */
 	if (auth == RNBDC_AUTH_CHALLENGED) {
 		*perr = RNBD_PERR_TYPE;
 		return false;
@@ -223,7 +223,7 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
  * rnbdc_auth_make_key - set the key of the session, which further queues prove
  * @sess: session whose login was granted
  *
- * Context: the thread that connects; may sleep, and load a module at the first login.
+ * Context: the thread that connects; may sleep, and can load a module at the first login.
  * Return: 0, -ENOMEM or the error of the crypto API.
  */
 int rnbdc_auth_make_key(struct rnbdc_session *sess)
@@ -256,7 +256,8 @@ int rnbdc_auth_make_key(struct rnbdc_session *sess)
  * @grant: decoded reply with the status RNBD_ST_OK
  *
  * Context: completion handler of queue 0.
- * Return: RNBD_PERR_NONE, or the protocol error of a reply that differs from the challenge.
+ * Return: RNBD_PERR_NONE, or the protocol error: the target UUID differs from that of the
+ * challenge, or the reply contains a key although the client has a secret.
  */
 enum rnbd_proto_err rnbdc_auth_accepts_grant(const struct rnbdc_session *sess,
 					     const struct rnbd_grant *grant)
@@ -265,7 +266,7 @@ enum rnbd_proto_err rnbdc_auth_accepts_grant(const struct rnbdc_session *sess,
 		return RNBD_PERR_NONE;
 	if (memcmp(grant->target_uuid, sess->auth.text.target_uuid, sizeof(grant->target_uuid)))
 		return RNBD_PERR_IDENTITY;
-	/* With a secret both ends compute the key of the session: it must not be sent. */
+	/* With a secret both ends compute the key of the session: the target must not send it. */
 	if (memchr_inv(grant->join_key, 0, sizeof(grant->join_key)))
 		return RNBD_PERR_RESERVED;
 	return RNBD_PERR_NONE;

@@ -7,13 +7,13 @@
 
 #include <linux/types.h>
 
-/* Time limit in milliseconds of each step of a connection; shorter while I/O waits for it. */
+/* Time limit in milliseconds of a step of a connection; less while I/O waits for queue 0. */
 #define RNBDC_STEP_MS		8000u
-/* Milliseconds: the longest pause before an attempt to connect a session or to attach. */
+/* Milliseconds: limit of the pause (@max_ms) before an attempt to connect queue 0 or to attach. */
 #define RNBDC_PAUSE_MAX_MS	1000u
-/* Milliseconds: the longest pause while the target's offer does not match the disk. */
+/* Milliseconds: limit of the pause while the target's offer does not suit the disk or session. */
 #define RNBDC_PAUSE_OTHER_MS	10000u
-/* Milliseconds: the longest pause before an attempt to make a further connection. */
+/* Milliseconds: limit of the pause before an attempt to connect a queue other than 0. */
 #define RNBDC_PAUSE_FURTHER_MS	10000u
 
 u32 rnbdc_step_ms(u32 timeouts);

@@ -3,14 +3,14 @@
  * The decision whether a finished request may end as part of a batch.
  *
  * Operation: a batch ends all its requests with success, so a request that failed or will
- * be sent again must not join it. blk_mq_add_to_batch() cannot decide that, because the
- * meaning of its third argument differs: an errno in some kernels ("ioerror < 0" is an
- * error in Linux 6.12.16 to 6.12.19), a bool in others, while a blk_status_t is positive.
- * The client therefore decides itself, and passes a constant that means "no error" in all
- * kernels.
+ * be sent again must not join a batch. The client decides this itself and does not pass the
+ * status of the request to blk_mq_add_to_batch(), because the third argument of that function
+ * differs between kernels: in some it is an int that means an error only if it is negative
+ * (Linux 6.12.16 to 6.12.19), which a blk_status_t never is; in others it is a bool. The
+ * client passes a constant that means "no error" in all kernels.
  * Ownership: none.
  * Concurrency: pure function of its arguments and of the batch of the caller.
- * Errors: none. tests/unit/test_batch.c brings its own blk_mq_add_to_batch().
+ * Errors: none. The unit test tests/unit/test_batch.c defines its own blk_mq_add_to_batch().
  */
 #ifndef RNBDC_BATCH_H
 #define RNBDC_BATCH_H
@@ -28,7 +28,8 @@
  * @complete: handler that ends the requests of the batch
  *
  * Context: any.
- * Return: true if the batch ends the request, false if the caller must do it.
+ * Return: true if the request is in the batch, which ends it; false if the caller must end or
+ * requeue the request.
  */
 static inline bool rnbdc_add_to_batch(struct request *rq, struct io_comp_batch *iob,
 				      bool replay, blk_status_t status,

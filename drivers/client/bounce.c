@@ -5,10 +5,11 @@
  * Operation
  *
  * A session has local bounce memory that mirrors its pool, unit by unit: a request that
- * owns pool space owns the same space of the mirror, and data that are adjacent in the pool
- * are adjacent in the mirror. RDMA operations transfer data between pool and mirror, and
- * the processor copies them between the mirror and the pages of the request. This costs a
- * copy and saves mapping each page of a request for the device.
+ * owns units of the pool owns the units with the same numbers in the mirror. Units that are
+ * adjacent in the pool are adjacent in the mirror, except where a chunk of bounce memory
+ * ends. RDMA operations transfer data between pool and mirror, and the processor copies the
+ * data between the mirror and the pages of the request. This mode costs a copy, but the
+ * pages of a request need not be mapped for the device.
  *
  * Ownership
  *
@@ -17,15 +18,15 @@
  *
  * Concurrency
  *
- * The memory is mapped while there is a connection. It stays allocated until the session is
- * released, so that a reconnect need not allocate memory while the machine waits for its
- * disks. The owner of the space copies without a lock; the queue is quiesced before a
- * connection is replaced.
+ * The bounce memory is mapped while there is a connection. It stays allocated until the
+ * session is released, so that a reconnect need not allocate memory while the machine waits
+ * for its disks. The data of a request are copied without a lock, because the request owns
+ * its space, and the queues of the disks are quiesced before a connection is replaced.
  *
  * Errors
  *
- * An allocation can fail when the first connection is made, or a later one with a larger
- * pool. No memory is allocated at any other time.
+ * An allocation can fail when the first connection is made, or when a later connection has a
+ * larger pool. No bounce memory is allocated at any other time.
  */
 
 #include <linux/bio.h>
@@ -44,11 +45,11 @@
 #include "queue.h"
 #include "session.h"
 
-/* Order of a chunk: larger chunks are hard to allocate, smaller ones need more entries. */
+/* Page order of a chunk: a larger one is hard to allocate, a smaller one costs gather entries. */
 #define RNBDC_BOUNCE_ORDER	4
 #define RNBDC_BOUNCE_SIZE	(PAGE_SIZE << RNBDC_BOUNCE_ORDER)
 
-/* A position in the bounce memory of a request, and the contiguous bytes from there. */
+/* Position in the bounce memory of a request; @bytes are contiguous from there. */
 struct rnbdc_bounce_iter {
 	const struct rnbdc_session *sess;
 	const struct rnbd_extent *extent;
@@ -130,8 +131,8 @@ static int rnbdc_bounce_grow(struct rnbdc_session *sess, u32 nr)
  * Memory that an earlier connection has allocated is reused.
  *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM; rnbdc_bounce_unmap() and rnbdc_bounce_free() are valid after
- * either.
+ * Return: 0 or -ENOMEM; rnbdc_bounce_unmap() and rnbdc_bounce_free() may be called in both
+ * cases.
  */
 int rnbdc_bounce_alloc(struct rnbdc_session *sess)
 {
@@ -161,7 +162,7 @@ int rnbdc_bounce_alloc(struct rnbdc_session *sess)
 
 /**
  * rnbdc_bounce_unmap - unmap the bounce memory of a session
- * @sess: session with drained queues; may have no bounce memory
+ * @sess: session with drained queues, with or without bounce memory
  *
  * Context: process context.
  */
@@ -181,7 +182,7 @@ void rnbdc_bounce_unmap(struct rnbdc_session *sess)
 
 /**
  * rnbdc_bounce_free - free the bounce memory of a session
- * @sess: session without a connection; may have no bounce memory
+ * @sess: session without a connection, with or without bounce memory
  *
  * Context: process context, may sleep.
  */
@@ -197,9 +198,9 @@ void rnbdc_bounce_free(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_bounce_map - fill the gather entries of a request with its bounce memory
+ * rnbdc_bounce_map - set the gather entries of a request to its bounce memory
  * @q: queue
- * @req: request that has pool space; its rnbdc_req.sge is filled
+ * @req: request that has pool space; result: rnbdc_req.sge and rnbdc_req.nr_sge
  *
  * Context: any, ring.lock held.
  * Return: false if there is no memory for the gather entries now.
@@ -256,7 +257,7 @@ void rnbdc_bounce_copy(const struct rnbdc_queue *q, struct rnbdc_req *req)
 	rq_for_each_segment(bv, rq, iter) {
 		u32 done, len;
 
-		/* Do not change bv: the iterator advances by its length. */
+		/* Do not change bv: the iterator advances by bv.bv_len. */
 		for (done = 0; done < bv.bv_len; done += len) {
 			if (!piece.bytes && !rnbdc_bounce_next(&piece))
 				return;

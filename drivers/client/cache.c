@@ -4,33 +4,34 @@
  *
  * Operation
  *
- * A queue allocates units first fit in its blocks, under its own lock. If no extent in these
- * holds the request, the queue takes free blocks of the session, more than it needs if free
- * blocks are plentiful. If the session has too few, the queue uses several extents, and
- * takes the unused blocks of the other queues.
+ * A queue allocates units first fit in its blocks, under its own lock. While free blocks are
+ * plentiful and no single extent in its blocks holds a request, the queue first takes free
+ * blocks of the session, more than the request needs. While free blocks are scarce, the queue
+ * first tries several extents in its blocks, and then takes only the free blocks that it
+ * needs. If the session has too few, the queue frees the unused blocks of other queues.
  *
  * A queue keeps empty blocks, so that steady load does not touch state that queues share.
- * The queue gives them up when space becomes scarce (queues have more than half of the
- * pool), when another queue lacks space, when a hardware queue waits for space, and when
- * their segment closes. Work requests of the queue may still name units of an empty block:
- * a reply can overtake the completion of the SEND that follows the RDMA WRITEs, and with
- * early release units are free as soon as the RDMA READ is posted. So a block that is given
- * up is first "leaving": none of its units is allocated. It becomes free when all work
- * requests that were posted before have completed. Completions come in order, so the queue
- * only counts signalled work requests.
+ * The queue gives empty blocks up when free space becomes scarce (rnbdc_space_update()), when
+ * another queue lacks space, when a hardware queue waits for space, and when their segment
+ * closes. Work requests in flight can still name units of an empty block: a reply can
+ * overtake the completion of the SEND that follows the RDMA WRITEs, and with early release
+ * units are free as soon as the RDMA READ is posted. So a block that the queue gives up is
+ * first "leaving": the queue allocates none of its units, unless it takes the block back. The
+ * block becomes free when all work requests that the queue posted before have completed. For
+ * this test the queue counts its signalled work requests, which complete in order.
  *
- * A used block of a closing segment is "parked": its free units are removed from the bitmap,
- * and each of the others when it is freed, until the block is empty and leaves.
+ * A used block of a closed segment is "parked": its free units are removed from the bitmap at
+ * once, and each used unit when it is freed. The block is "leaving" when no unit is left.
  *
- * Ownership: a block belongs to the queue from rnbdc_space_take() to rnbdc_space_give().
- * Bitmaps live from rnbdc_cache_open() to rnbdc_space_exit().
+ * Ownership: a block belongs to the queue from rnbdc_space_take() to rnbdc_space_give(). The
+ * bitmaps exist from rnbdc_cache_open() to rnbdc_space_exit().
  *
  * Concurrency: the lock of the queue protects its blocks. A queue that lacks space uses only
- * spin_trylock() on the locks of other queues, because it holds its own lock. The work item
- * of the session (stall.c) waits for the lock of each queue in turn, with no other lock
- * held, so a waiter gets all unused blocks even if the queue failed to lock the others.
+ * spin_trylock() on the locks of other queues, because it holds its own lock. If a hardware
+ * queue must wait for space, stall_work (stall.c) takes the lock of each queue in turn, with
+ * no other lock held, and so also frees the unused blocks of queues that were locked before.
  *
- * Errors: -ENOSPC with nothing allocated.
+ * Errors: -ENOSPC; no unit is allocated then.
  */
 
 #include <linux/errno.h>
@@ -40,7 +41,7 @@
 #include "space.h"
 
 /**
- * rnbdc_cache_init - initialise the blocks of a queue that has no connection
+ * rnbdc_cache_init - initialise the struct rnbdc_cache of a queue that has no connection
  * @cache: all zero
  * @space: pool of the session
  * @lock: lock of the queue
@@ -70,7 +71,7 @@ static int rnbdc_cache_alloc_tables(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_open - prepare the tables of a queue, which begins without blocks
+ * rnbdc_cache_open - prepare the tables of a queue, which has no blocks at first
  * @cache: blocks of the queue; no requests of an earlier connection are in flight
  * @index: number of the queue
  *
@@ -84,7 +85,7 @@ int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
 	struct rnbdc_space *space = cache->space;
 	int ret = 0;
 
-	/* A cache that is already listed has its tables from the former connection. */
+	/* If space->caches lists the cache, its tables of the former connection were kept. */
 	if (space->caches[index] != cache)
 		ret = rnbdc_cache_alloc_tables(cache);
 	if (ret)
@@ -125,7 +126,7 @@ static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 	const struct rnbdc_space *space = cache->space;
 	u32 i = BITS_TO_LONGS(space->blocks.units);
 
-	/* Start with the last block, so that rnbd_pool_remove() shrinks the searched range. */
+	/* Start with the last block, so that rnbd_pool_remove() shortens later searches. */
 	while (i-- && rnbdc_cache_free(cache)) {
 		unsigned long word = cache->has[i];
 
@@ -143,7 +144,7 @@ static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 	}
 }
 
-/* Test whether a leaving block may become free: no work request in flight names it. */
+/* Test whether a leaving block may become free, because no work request in flight names it. */
 static bool rnbdc_cache_may_return(const struct rnbdc_cache *cache, u32 block)
 {
 	if (block == RNBDC_NO_BLOCK)
@@ -170,7 +171,7 @@ static void rnbdc_cache_return(struct rnbdc_cache *cache)
 	spin_unlock(&space->lock);
 }
 
-/* Remove the free units of a parked block from the bitmap. Returns true if it is empty. */
+/* Remove the free units of a parked block from the bitmap. Returns true if no unit is left. */
 static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 {
 	const struct rnbdc_space *space = cache->space;
@@ -183,7 +184,7 @@ static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 	return b->parked == units;
 }
 
-/* Remove newly freed units of parked blocks from the bitmap. */
+/* Remove freed units of parked blocks from the bitmap, and give up the empty blocks. */
 static void rnbdc_cache_park_again(struct rnbdc_cache *cache)
 {
 	u32 *at = &cache->parked, block;
@@ -248,7 +249,7 @@ void rnbdc_cache_freed(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_settle - free leaving blocks after a completion, and start waiters
+ * rnbdc_cache_settle - free leaving blocks after a completion, and wake waiters for space
  * @cache: blocks of the queue
  *
  * Context: completion handler; the lock of the queue held.
@@ -267,7 +268,7 @@ void rnbdc_cache_settle(struct rnbdc_cache *cache)
 	}
 }
 
-/* Free the unused blocks of a queue. Its lock is held. */
+/* Give up the unused blocks of a queue. The caller holds the lock of the queue. */
 static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 {
 	if (READ_ONCE(cache->space->flags) & RNBDC_SPACE_CLOSING)
@@ -277,11 +278,11 @@ static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_space_collect - free the unused blocks of all queues
+ * rnbdc_space_collect - give up the unused blocks of all queues
  * @space: pool
  *
  * The function does nothing while space is plentiful. A block that work requests still
- * name becomes free when these have completed.
+ * name becomes free later, when these work requests have completed.
  *
  * Context: any, without locks.
  */
@@ -308,7 +309,7 @@ void rnbdc_space_collect(struct rnbdc_space *space)
 	spin_unlock_irqrestore(&space->lock, flags);
 }
 
-/* Free unused blocks of those other queues that can be locked, until @units are free. */
+/* Give up unused blocks of other queues, if their lock is available, until @units are free. */
 static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 {
 	struct rnbdc_space *space = self->space;
@@ -324,7 +325,7 @@ static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 	}
 }
 
-/* Take back leaving blocks, up to @units. Returns the number of units. */
+/* Take back leaving blocks until they have @units. Returns the number of units taken. */
 static u32 rnbdc_cache_reuse(struct rnbdc_cache *cache, u32 units)
 {
 	struct rnbdc_space *space = cache->space;
@@ -348,7 +349,7 @@ static u32 rnbdc_cache_reuse(struct rnbdc_cache *cache, u32 units)
 	return taken;
 }
 
-/* Add at least @units: leaving blocks, then free ones. Without enough, add no free ones. */
+/* Add at least @units: leaving blocks, then free blocks; no free block if too few are free. */
 static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			    u32 units)
 {
@@ -357,7 +358,7 @@ static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter
 
 	spin_lock(&space->lock);
 	taken = rnbdc_cache_reuse(cache, units);
-	/* Take more than needed only while space is plentiful. */
+	/* Take more than @units only while space is plentiful. */
 	if (taken < units && !space->flags)
 		units = max(units, taken + space->batch);
 	if (taken < units)
@@ -367,8 +368,8 @@ static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter
 }
 
 /*
- * Add blocks and allocate. The missing units suffice if the free units of the queue are not
- * scattered; otherwise the queue adds as many units as the request needs in all.
+ * Add blocks to a queue and allocate. First add only the units that the queue lacks. If the
+ * allocation then fails, because its free units are scattered, add @units in all.
  */
 static int rnbdc_cache_refill(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			      u32 units, struct rnbd_extent *extents)
@@ -388,13 +389,13 @@ static int rnbdc_cache_refill(struct rnbdc_cache *cache, const struct rnbdc_wait
 	return nr;
 }
 
-/* Allocate in the blocks of a queue, after adding blocks while space is plentiful. */
+/* Allocate in the blocks of a queue. While space is plentiful, add blocks to the queue first. */
 static int rnbdc_cache_alloc(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			     u32 units, struct rnbd_extent *extents)
 {
 	struct rnbdc_space *space = cache->space;
 
-	/* New blocks give fewer extents, and so fewer RDMA operations. */
+	/* Space in new blocks has fewer extents, and so needs fewer RDMA operations. */
 	if (!READ_ONCE(space->flags) && units <= space->segment_units)
 		rnbdc_cache_take(cache, waiter, units);
 	return rnbd_pool_alloc(&cache->pool, units, extents, RNBD_EXTENTS_MAX);
@@ -406,8 +407,8 @@ static int rnbdc_cache_alloc(struct rnbdc_cache *cache, const struct rnbdc_waite
  * @waiter: hardware queue that submits the request
  * @units: number of units
  * @extents: result, RNBD_EXTENTS_MAX members
- * @flags: value of rnbdc_space.flags; if RNBDC_SPACE_SCARCE alone, the present blocks of
- *	the queue are known not to hold the request
+ * @flags: value of rnbdc_space.flags; RNBDC_SPACE_SCARCE alone means that the caller has
+ *	already tried, and failed, to allocate in the present blocks of the queue
  *
  * Context: any; the lock of the queue held.
  * Return: number of @extents, or -ENOSPC.

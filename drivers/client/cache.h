@@ -23,7 +23,7 @@ void rnbdc_space_collect(struct rnbdc_space *space);
  * @extents: result, RNBD_EXTENTS_MAX members
  *
  * Context: any; the lock of the queue held.
- * Return: number of @extents, or -ENOSPC; the caller must then call rnbdc_space_wait().
+ * Return: number of @extents, or -ENOSPC, after which the caller must call rnbdc_space_wait().
  */
 static inline int rnbdc_space_alloc(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter,
 				    u32 units, struct rnbd_extent *extents)
@@ -46,7 +46,7 @@ static inline int rnbdc_space_alloc(struct rnbdc_cache *cache, struct rnbdc_wait
  * @extents: extents that the target no longer uses
  * @nr_extents: number of @extents
  *
- * Work requests of this queue may still name the extents; see rnbdc_cache_posted().
+ * Work requests in flight of this queue can still name the extents, see rnbdc_cache_posted().
  *
  * Context: any; the lock of the queue held.
  */
@@ -59,11 +59,11 @@ static inline void rnbdc_space_free(struct rnbdc_cache *cache,
 }
 
 /**
- * rnbdc_cache_posted - count a signalled work request that covers data
+ * rnbdc_cache_posted - count a signalled work request whose completion covers RDMA operations
  * @cache: blocks of the queue
  *
- * The caller must call this in the order in which it posts these work requests, and before
- * it frees the extents that this or an earlier work request names.
+ * The caller must call this once for each such work request, in the order in which it posts
+ * them, and before it frees extents that the covered RDMA operations name.
  *
  * Context: any; the lock of the queue held.
  */
@@ -73,7 +73,7 @@ static inline void rnbdc_cache_posted(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_completed - count the completion of a work request that covers data
+ * rnbdc_cache_completed - count the completion of a work request of rnbdc_cache_posted()
  * @cache: blocks of the queue
  *
  * Context: completion handler; the lock of the queue held.
@@ -84,10 +84,11 @@ static inline void rnbdc_cache_completed(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_restart - free blocks and start waiters after a completion
+ * rnbdc_cache_restart - free leaving blocks and wake waiters for space after a completion
  * @cache: blocks of the queue
  *
- * The caller must call this after rnbdc_cache_completed() and rnbdc_space_free().
+ * A completion handler that has called rnbdc_cache_completed() or rnbdc_space_free() must
+ * call this function afterwards.
  *
  * Context: completion handler; the lock of the queue held.
  */
@@ -103,7 +104,7 @@ static inline void rnbdc_cache_restart(struct rnbdc_cache *cache)
  * @cache: blocks of the queue
  *
  * Context: any; the lock of the queue held.
- * Return: number of free units of the queue and of the session.
+ * Return: number of free units in the blocks of the queue and in the session's free blocks.
  */
 static inline u32 rnbdc_cache_free_units(const struct rnbdc_cache *cache)
 {
@@ -111,7 +112,7 @@ static inline u32 rnbdc_cache_free_units(const struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_used_units - get the number of used units of a queue outside closed segments
+ * rnbdc_cache_used_units - get the number of used units of a queue outside parked blocks
  * @cache: blocks of the queue
  *
  * Context: any; without the lock of the queue the number is not exact.

@@ -3,11 +3,11 @@
  * Requests that end without their reply: after a loss, or early on a live connection.
  *
  * Operation: rnbdc_disk_cancel_requests() takes the requests of a disk back from a drained
- * connection. They are requeued for the next connection, fail, or are held (hold.c).
+ * connection. Each of them is requeued for the next connection, fails, or is held (hold.c).
  * rnbdc_disk_fail_requests() and rnbdc_fail_request() end requests while the connection
- * still serves other disks; each such request leaves an orphan (orphan.c). A write among
- * them ends only when its SEND has completed, because the device may read its pages until
- * then.
+ * still serves other disks; each such request leaves an orphan (orphan.c). A write with
+ * RDMA WRITEs ends only when the SEND of its frame has completed, because the device can
+ * read its pages until then.
  *
  * Ownership: a request that has ended belongs to the block layer. A held request belongs to
  * the disk.
@@ -59,9 +59,9 @@ struct rnbdc_cancel {
 };
 
 /*
- * Take a request back from its queue. Returns true if this ends the request: it is then
- * MQ_RQ_COMPLETE, so that no other task ends it, and the caller must call
- * rnbdc_complete_rq() unless *@remote is set.
+ * Take a request back from its queue. Returns true if this ends the request: no other task
+ * then ends it, because it is MQ_RQ_COMPLETE. The caller must call rnbdc_complete_rq(), unless
+ * *@remote is set, which means that the block layer calls it on another processor.
  */
 static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *cancel,
 			    bool *remote)
@@ -72,7 +72,7 @@ static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *ca
 
 	lockdep_assert_held(&req->queue->ring.lock);
 
-	/* A time-out may have ended the request first. */
+	/* Skip a request that a time-out has ended, and a request that is already held. */
 	if (blk_mq_request_completed(rq) || req->state == RNBDC_REQ_HELD)
 		return false;
 	rnbdc_queue_abandon(req->queue, req);
@@ -109,10 +109,10 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
 }
 
 /**
- * rnbdc_disk_cancel_requests - take back all requests in flight of a lost connection
+ * rnbdc_disk_cancel_requests - take back all requests of a disk from a lost connection
  * @disk: disk of a disconnected session, with quiesced queues
  * @replay: requeue the requests in the block layer instead of failing them
- * @hold: hold requests that the target may still execute, see hold.c
+ * @hold: hold the modifying requests that the target can still execute, see hold.c
  *
  * On return the block layer owns all requests that are not held, and the pages of all
  * requests are unmapped.
@@ -127,7 +127,10 @@ void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold)
 	blk_mq_tagset_wait_completed_request(&disk->tag_set);
 }
 
-/* End a request before its reply. The result is that of rnbdc_take_back(). */
+/*
+ * End a request before its reply. Returns false if the request must first wait for its SEND;
+ * otherwise returns true and sets *@remote like rnbdc_take_back().
+ */
 static bool rnbdc_end_early(struct rnbdc_req *req, bool *remote)
 {
 	struct rnbdc_queue *q = req->queue;
@@ -139,7 +142,7 @@ static bool rnbdc_end_early(struct rnbdc_req *req, bool *remote)
 	req->replay = false;
 	if (rnbd_op_data_out(req->wire.op) && req->wrs &&
 	    (s32)(req->frame_seq - q->sent_seq) >= 0) {
-		/* Wait for the SEND: the device may still read the pages. */
+		/* Wait for the SEND: the device can still read the pages. */
 		req->state = RNBDC_REQ_WAIT_SENT;
 		req->next = q->waiting;
 		q->waiting = req;
@@ -190,7 +193,7 @@ void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_queue_send_open(hwq->queue);
 	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &all);
-	/* The send-queue entries of the reads are free now: other disks may wait for them. */
+	/* Hardware queues can wait for the send-queue entries of the failed reads: start them. */
 	rcu_read_lock();
 	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_queue_credit(&hwq->queue->ring);
@@ -222,7 +225,7 @@ void rnbdc_disk_poll(struct rnbdc_disk *disk)
 
 	if (!disk->gd)
 		return;
-	/* RCU keeps disks that are being removed, whose hardware queues a handler may start. */
+	/* A handler can start hardware queues of a disk that is being removed: RCU keeps it. */
 	rcu_read_lock();
 	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbd_ring_poll(&hwq->queue->ring);
@@ -247,7 +250,8 @@ static bool rnbdc_count_rq(struct request *rq, void *data)
  * @disk: disk without tasks in queue_rq
  *
  * Context: process context.
- * Return: the numbers.
+ * Return: the number of all these requests, and of those that modify the disk; held requests
+ * are not counted.
  */
 struct rnbdc_in_flight rnbdc_disk_in_flight(struct rnbdc_disk *disk)
 {

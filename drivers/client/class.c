@@ -4,8 +4,8 @@
  *
  * Operation: The "device" link of the disk leads to this device, where lsblk and udev look
  * for vendor, model and serial of any disk. Other attributes are in the directory "rnbd" of
- * the disk itself (sysfs.c). A change of the disk's state is reported by a uevent of this
- * device, because a uevent of the disk would make udev read a disk that has no connection.
+ * the disk itself (sysfs.c). A uevent of this device reports a change of the disk's state,
+ * because a uevent of the disk would make udev read the disk, which can lack a connection.
  *
  * Ownership: The device is added before the disk and removed after it, while
  * the session exists. The device core frees it.

@@ -12,27 +12,28 @@
  *	rnbdc_session.recovery.lock	going live, recovery and deactivation
  *	rnbdc_session.conn_lock		resources of the connection
  *	rnbd_ring.poll_lock		the polled completion queue of one queue
- *	rnbd_ring.lock			state of one queue; other queues: trylock
+ *	rnbd_ring.lock			state of one queue; a second one only by trylock
  *	rnbdc_abort.lock		request to end an attach or a discovery
  *	rnbdc_session.lock		state of one session
  *	rnbdc_space.lock		free blocks of the pool, waiters
  *
- * rnbdc_disks_lock and recovery.lock are never held together. Recovery
- * never takes open_mutex, because its holder may wait for I/O of the disk.
+ * No task holds both rnbdc_disks_lock and recovery.lock. Recovery never takes open_mutex,
+ * because the holder of open_mutex can wait for I/O of the disk.
  *
  * A writer of the sysfs file "deactivate" takes recovery.lock, and the removal of the disk
  * waits for that writer. Therefore del_gendisk() is called without any of these locks. The
- * connection manager calls its event handler under a mutex of the cm_id, for which
+ * connection manager calls the event handler (cm.c) under a mutex of the cm_id, for which
  * rdma_destroy_id() waits. The handler takes only rnbd_ring.lock and rnbdc_session.lock.
  *
- * Work queues: rnbdc_wq runs recovery, which may block for seconds. rnbdc_attach_wq attaches
- * the disks of live sessions again, resizes disks and connects further queues. These wait
- * for the target, and must not delay recovery when there is no memory for workers and one
- * thread serves all sessions. rnbdc_timer_wq runs keep-alives and fast_io_fail, starts
- * hardware queues that wait for pool space, and resizes pools; recovery must not delay
- * these. All three have WQ_MEM_RECLAIM, because writeback may wait for them. rnbdc_event_wq
- * runs reports, which may wait for memory and thus for I/O of the disk. The work queue of
- * job.c runs attach, detach and discovery, which may wait in the same way.
+ * Work queues: rnbdc_wq runs recovery, which can block for seconds. rnbdc_attach_wq attaches
+ * the disks of live sessions again, resizes disks and connects further queues. These work
+ * items wait for the target. They have a work queue of their own, because without memory for
+ * workers a single rescuer thread runs all items of a work queue, and they would delay
+ * recovery. rnbdc_timer_wq runs keep-alives and fast_io_fail, starts hardware queues that
+ * wait for pool space, and resizes pools; recovery must not delay these. These three have
+ * WQ_MEM_RECLAIM, because writeback can wait for them. rnbdc_event_wq runs reports, which can
+ * wait for memory and thus for I/O of the disk. The work queue of job.c runs the commands of
+ * users, such as attach, detach and discovery, which can also wait for memory and I/O.
  */
 #ifndef RNBDC_CLIENT_H
 #define RNBDC_CLIENT_H

@@ -3,12 +3,13 @@
  * Events of the RDMA connection manager, and waiting for them.
  *
  * Operation: The thread that connects a queue arms the wait (rnbdc_cm_wait_arm()), starts a
- * step of the connection and waits with a deadline (rnbdc_cm_wait()). The event handler, or
- * the completion handler of queue 0 during the login, stores a result in the queue and wakes
- * the thread. During the login the thread sends keep-alives.
+ * step of the connection and waits with a deadline (rnbdc_cm_wait()). The event handler
+ * stores a result in the queue and wakes the thread; during the login (queue 0) or the join
+ * (other queues), the completion handler of the queue does so. During the login the thread
+ * sends keep-alives.
  *
- * Ownership: The result and its reason belong to the handler between arming and
- * waking, and to the waiting thread otherwise.
+ * Ownership: The result and its reason belong to these handlers from rnbdc_cm_wait_arm() to
+ * rnbdc_queue_wake(), and to the waiting thread at all other times.
  *
  * Concurrency: The event handler runs in the connection manager's thread. The handler stores
  * a result and wakes the waiting thread, or fails the session if no thread waits. The
@@ -16,8 +17,8 @@
  * released the connection.
  *
  * Errors: Every refusal and loss sets one constant error message for the user. A refusal by
- * the target has private data, one by a connection manager has none. -EBUSY means that a
- * retry may succeed.
+ * the target has private data; a refusal by a connection manager has none, or only zeros.
+ * -EBUSY means that a retry can succeed.
  */
 
 #include <linux/rcupdate.h>
@@ -41,8 +42,8 @@
 #include "state.h"
 
 /*
- * Test for a rejection as stale: the target's connection manager still had a connection
- * from before this machine restarted. It has ended that connection, so a retry succeeds.
+ * Test for the reject reason "stale": the target's connection manager still had a connection
+ * from before this machine restarted. It has now ended the old connection, so a retry succeeds.
  */
 static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_event *event)
 {
@@ -50,13 +51,13 @@ static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_eve
 	       event->status == IB_CM_REJ_STALE_CONN;
 }
 
-/* Decode a refusal by the target, as opposed to one by a connection manager. */
+/* Decode the private data of a refusal. Returns the result for the waiting thread. */
 static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 {
 	enum rnbd_proto_err perr;
 	struct rnbd_refusal info;
 
-	/* The status is also BUSY if the target accepted the connection and then closed it. */
+	/* Data of zeros are decoded as BUSY: the target's connection manager has rejected. */
 	perr = rnbd_decode_cm_rej(data, len, &info);
 	if (perr) {
 		rnbdc_count_proto_err(q->sess, perr);
@@ -119,7 +120,7 @@ static void rnbdc_cm_disconnected(struct rnbdc_queue *q, const char *reason)
 {
 	if (q->ring.qp)
 		rnbd_ring_fail(&q->ring, reason);
-	/* A ring that fails before the connection is established does not wake the thread. */
+	/* Wake the thread here: before the connection is established the ring does not do so. */
 	if (!q->established) {
 		q->cm_reason = reason;
 		rnbdc_queue_wake(q, -ENODEV);
@@ -209,7 +210,7 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 		rnbd_ring_poll(&q->ring);
 		rcu_read_unlock();
 	}
-	/* Wake when the login is granted: the granted keep-alive interval may be shorter. */
+	/* Wake at the grant: the granted interval can be shorter than RNBD_LOGIN_KEEPALIVE_MS. */
 	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q) ||
 				      READ_ONCE(sess->login.granted) != granted, nap);
 	if (login)
@@ -221,11 +222,12 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
  * rnbdc_cm_wait - wait for a step of the connection manager or of the target
  * @q: queue on which rnbdc_cm_wait_arm() was called before the awaited step began
  * @ms: time limit in milliseconds
- * @errmsg: filled on error
- * @late: error message if the deadline passes
+ * @errmsg: message for the user, set on error
+ * @late: error message if the time limit passes
  *
- * Context: process context, may sleep; ends early when the attach is aborted, the session
- * is detached or deactivated, or, for a queue other than 0, the session is lost.
+ * Context: process context, may sleep; ends early when the command is aborted, when all disks
+ * of the session are detached, deactivated or failed, or, for a queue other than 0, when the
+ * session is lost.
  * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, -ECONNRESET, or the error of rnbdc_queue_wake().
  */
 int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *errmsg,

@@ -4,13 +4,13 @@
  *
  * Operation
  *
- * rnbdc_handle_replies() handles a frame of replies. A write is complete when its reply has
- * come and the SEND of its frame has completed. The data of a read come inside the reply, or
- * an RDMA READ fetches them. The READs of all replies of a frame are posted together; only
- * the last READ of a batch is signalled, and its completion completes the batch. Requests
- * without data are complete when their reply has come. rnbdc_note_durable() records
- * acknowledged writes and flushes, so that offer.c can find writes that a restart of the
- * target may have lost.
+ * rnbdc_handle_replies() handles a frame of replies. A write with RDMA WRITEs is complete when
+ * its reply has come and the SEND of its frame has completed. The data of a read come inside
+ * the reply, or an RDMA READ fetches them. The READs for all replies of a frame are posted
+ * together, in one or more batches; only the last READ of a batch is signalled, and its
+ * completion completes all reads of the batch. All other requests are complete when their
+ * reply has come. rnbdc_note_durable() records acknowledged writes and flushes, so that
+ * offer.c can find writes that a restart of the target has possibly lost.
  *
  * Ownership
  *
@@ -28,9 +28,10 @@
  * Errors
  *
  * A request that the target answers with an error ends with that error, which is a path
- * error only if the target has lost its storage (core/status.c). A request for which the
- * target lacked memory is sent again after a pause, as often as necessary, and never ends
- * with that error. A protocol error or a failed work request ends the connection (cancel.c).
+ * error only if the target has lost its storage (core/status.c). A request that the target
+ * did not execute, because it lacked memory or had closed the attachment, is sent again after
+ * a pause, as often as necessary. A protocol error or a failed work request ends the
+ * connection; cancel.c then takes the requests back.
  */
 
 #include <linux/blk-mq.h>
@@ -62,10 +63,10 @@
 #include "submit.h"
 #include "trace.h"
 
-/* Bytes after which a batch of READs is signalled, so that pages return early. */
+/* Bytes at which a batch of READs ends, so that its reads do not wait for later READs. */
 #define RNBDC_READ_BATCH_BYTES	(256 * 1024)
 
-/* Milliseconds until a request is sent again after the target lacked memory for it. */
+/* Milliseconds until a request that the target did not execute is sent again. */
 #define RNBDC_NOMEM_DELAY_MS	20
 /* Milliseconds until a read whose pages could not be mapped is sent again. */
 #define RNBDC_RETRY_MS		10
@@ -112,13 +113,13 @@ void rnbdc_complete_rq(struct request *rq)
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
-		/* If queue 0 is not ready, recovery kicks the requeue list when it is again. */
+		/* Without queue 0, recovery kicks the requeue list when I/O resumes or fails. */
 		if (READ_ONCE(disk->sess->queues[0]->ready))
 			rnbdc_retry(disk, rq, RNBDC_RETRY_MS);
 		else
 			blk_mq_requeue_request(rq, false);
 	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
-		/* A detach must not wait for as long as the target lacks memory. */
+		/* A detach must not wait until the target has memory for the request. */
 		if (rnbdc_disk_ending(disk))
 			blk_mq_end_request(rq, rnbdc_lost_status(disk));
 		else
@@ -140,10 +141,10 @@ static void rnbdc_complete_batch(struct io_comp_batch *iob)
 /**
  * rnbdc_disk_complete - hand a finished request to the block layer
  * @rq: request with rnbdc_req.status set
- * @iob: batch of requests that end together; the caller calls iob->complete if it is set
+ * @iob: batch of requests that end together; the caller must later call iob->complete if set
  *
- * The queue attribute rq_affinity decides which processor ends the request. In any case the
- * request is MQ_RQ_COMPLETE before it ends, so that its timer ignores it.
+ * The queue attribute rq_affinity decides which processor ends the request. On any processor
+ * the request is MQ_RQ_COMPLETE before it ends, so that its time-out handler ignores it.
  *
  * Context: completion handler, without ring.lock.
  */
@@ -181,7 +182,10 @@ static void rnbdc_finish(struct rnbdc_req *done, struct rnbdc_hwq *start)
 	}
 }
 
-/* Release a request; the caller hands the list @done to the block layer. */
+/*
+ * Free the wire tag and the pool space of a finished request and add it to the list @done. The
+ * caller must hand that list to the block layer.
+ */
 static void rnbdc_retire(struct rnbdc_queue *q, struct rnbdc_req *req,
 			 struct rnbdc_req **done)
 {
@@ -235,7 +239,7 @@ struct rnbdc_batch {
 	u32 bytes;
 };
 
-/* Signal the last staged READ, whose completion completes the whole batch. */
+/* End a batch: signal its last READ, whose completion completes all requests of the batch. */
 static void rnbdc_batch_close(struct rnbdc_queue *q, struct rnbdc_batch *batch)
 {
 	struct rnbdc_req *req;
@@ -270,14 +274,14 @@ static void rnbdc_batch_add(struct rnbdc_queue *q, struct rnbdc_batch *batch,
 		rnbdc_batch_close(q, batch);
 }
 
-/* Convert a status. Only RNBD_ST_NOMEM yields BLK_STS_RESOURCE, see rnbdc_complete_rq(). */
+/* Convert a status. RNBD_ST_NOMEM and RNBD_ST_CLOSED yield BLK_STS_RESOURCE: send again. */
 static blk_status_t rnbdc_blk_status(u16 status)
 {
 	return likely(status == RNBD_ST_OK) ? BLK_STS_OK :
 					      errno_to_blk_status(rnbd_status_errno(status));
 }
 
-/* Record acknowledged writes that a crash of the target could lose, and flushes. */
+/* Record the time of a flush, or of an acknowledged write that a target crash could lose. */
 static void rnbdc_note_durable(const struct rnbdc_req *req)
 {
 	struct rnbdc_disk *disk = req->hwq->disk;
@@ -288,7 +292,7 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 	if (rnbd_ops[req->wire.op].flushes) {
 		u64 old = READ_ONCE(disk->flushed_ns);
 
-		/* A flush on another queue may have been sent later: keep the latest time. */
+		/* Keep the latest time: a flush on another queue was possibly sent later. */
 		while (old < req->flush_ns &&
 		       !try_cmpxchg64(&disk->flushed_ns, &old, req->flush_ns))
 			;
@@ -298,8 +302,8 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 }
 
 /*
- * Handle a reply with the status CLOSED: the target has not executed the request. The CLOSED
- * entry comes on queue 0, possibly later.
+ * Handle a reply with the status CLOSED: the target has closed the attachment and has not
+ * executed the request. Do not wait for the CLOSED entry, which comes later on queue 0.
  */
 static void rnbdc_answered_closed(const struct rnbdc_req *req)
 {
@@ -405,9 +409,10 @@ enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
  * rnbdc_queue_sent - handle the completion of a SEND
  * @ring: ring of the queue
  * @seq: number of the frame; all frames before it have completed, too
- * @note: number of data work requests that the frame covers
+ * @note: number of RDMA WRITEs that were posted for the frame
  *
- * Complete the writes that waited for this SEND, and send the frame that was gathered.
+ * The function completes the writes that waited for this SEND, and sends the open frame, in
+ * which requests were gathered until now.
  *
  * Context: completion handler (rnbd_ring_ops.sent); takes ring.lock.
  */

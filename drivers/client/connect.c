@@ -14,10 +14,11 @@
  * queue (queue_alloc.c) and the tables of the pool (login.c, space.c) stay allocated for the
  * next connection.
  *
- * Concurrency: The caller owns the connection: attach, detach, or recovery under
- * recovery.lock; for a queue that has not joined, further_work. conn_lock is held while
- * queue pairs are created and resources are freed, so that readers in sysfs find them valid.
- * Completion handlers run until rnbdc_disconnect() has drained the queue pairs.
+ * Concurrency: The caller owns the connection: the attach or discovery that creates the
+ * session, the detach that ends the session, or recover_work. further_work owns the connection
+ * of a queue that has not joined. conn_lock is held while queue pairs are created and resources are
+ * freed, so that readers of sysfs do not use freed ones. Completion handlers run until
+ * rnbdc_disconnect() has drained the queue pairs.
  *
  * Errors: Every failure sets one error message for the user. rnbdc_connect() frees nothing on
  * error: rnbdc_disconnect() and rnbdc_release_connection() may be called for every partly
@@ -80,7 +81,7 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 	if (frame->type != RNBD_FRAME_CONTROL)
 		return RNBD_PERR_TYPE;
 	perr = rnbdc_handle_control(q, frame);
-	/* Hardware queues may wait for the credits that came with the frame. */
+	/* Start hardware queues that wait for the credits that came with the frame. */
 	if (!perr)
 		rnbdc_queue_credit(ring);
 	return perr;
@@ -107,8 +108,8 @@ static void rnbdc_queue_failed(struct rnbd_ring *ring, const char *reason)
 	else if (READ_ONCE(q->established) && !q->cm_reason)
 		q->cm_reason = reason;
 	/*
-	 * Wake the thread that waits during the login. Do not wake it before the connection is
-	 * established: a refusal also fails the queue pair, but is no loss.
+	 * Wake the thread that waits during the login or join. Do not wake it before the connection
+	 * is established: a refusal also fails the queue pair, but is not a lost connection.
 	 */
 	if (READ_ONCE(q->established))
 		rnbdc_queue_wake(q, -ECONNRESET);
@@ -133,7 +134,7 @@ static const struct rnbd_ring_ops rnbdc_queue_ring_ops = {
 /* Milliseconds that the connection manager may take to resolve an address or a route. */
 #define RNBDC_RESOLVE_MS		2000
 
-/* Check and set up the RDMA device, which is known once the address is resolved. */
+/* Check and set up the RDMA device of a resolved address, or compare it with the known one. */
 static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_id,
 			      struct rnbdc_errmsg *errmsg)
 {
@@ -176,7 +177,7 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	ret = rnbd_quirks_add_port(&sess->conn.quirks, dev, cm_id->port_num, sess->recovery.lossy);
 	if (ret)
 		return ret;
-	/* The disks keep the limit of the device with which they were created. */
+	/* Disks keep the limit of the device over which they were created: refuse a lower limit. */
 	if (sess->max_segment_size > rnbd_max_segment_size(dev)) {
 		rnbdc_errmsg_set(errmsg, "device %s maps smaller segments than the disks need",
 				 dev_name(&dev->dev));
@@ -201,7 +202,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	};
 	struct rdma_conn_param param = { };
 	struct rnbd_ring_attr attr;
-	/* Only queue 0 of a reconnecting session has I/O waiting: use a shorter time limit. */
+	/* I/O waits only for queue 0 of a session that reconnects: use a shorter limit for it. */
 	u32 step_ms = rnbdc_reconnects(sess) && !index ? rnbdc_step_ms(q->timeouts) :
 							 RNBDC_STEP_MS;
 	struct rnbd_cm_req wire;
@@ -259,7 +260,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 			IB_POLL_DIRECT : IB_POLL_SOFTIRQ,
 		.keep = true,
 	};
-	/* Readers in sysfs must not see a queue pair that is destroyed after an error. */
+	/* Keep readers of sysfs away from a queue pair that is destroyed after an error. */
 	mutex_lock(&sess->conn_lock);
 	ret = rnbd_ring_create(&q->ring, cm_id, sess->conn.pd, &attr);
 	mutex_unlock(&sess->conn_lock);
@@ -280,17 +281,17 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	param.initiator_depth = min(sess->conn.dev->attrs.max_qp_init_rd_atom, U8_MAX);
 	param.responder_resources = 0;
 	param.retry_count = 7;
-	/* Credits ensure that a receive slot is always posted. */
+	/* Few RNR retries suffice: credits ensure that the target has a receive slot posted. */
 	param.rnr_retry_count = 3;
 
 	rnbdc_cm_wait_arm(q);
-	/* A frame may arrive before the connection manager reports the connection. */
+	/* Start now: a frame can arrive before the connection manager reports the connection. */
 	ret = rnbd_ring_start(&q->ring, 0);
 	if (!ret)
 		ret = rdma_connect(cm_id, &param);
 	if (!ret)
 		ret = rnbdc_cm_wait(q, step_ms, errmsg, "the target does not answer");
-	/* A busy target may answer too late: repeated time-outs lengthen the time limit. */
+	/* A busy target possibly answers too late: repeated time-outs lengthen the time limit. */
 	q->timeouts = ret == -ETIMEDOUT ? q->timeouts + 1 : 0;
 	if (ret)
 		return ret;
@@ -316,10 +317,10 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 /**
  * rnbdc_connect_first - connect queue 0 of a session
  * @sess: session without a connection
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * Context: process context, may sleep; ends early when the attach is aborted, or the
- * session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the command is aborted, or when all
+ * disks of the session are detached, deactivated or failed.
  * Return: 0 or a negative errno. In both cases the caller must call rnbdc_disconnect() and
  * rnbdc_release_connection() later.
  */
@@ -353,7 +354,7 @@ static int rnbdc_open_pool(struct rnbdc_session *sess)
 	u32 i, range = offer->pool_units;
 	int ret;
 
-	/* The target may grant further segments in any slot. */
+	/* The target may grant further segments in any slot, so the range covers all slots. */
 	if (offer->max_units > offer->pool_units)
 		range = offer->nr_slots * offer->segment_units;
 	ret = rnbdc_space_open(&sess->space, range, offer->segment_units,
@@ -375,10 +376,10 @@ static int rnbdc_open_pool(struct rnbdc_session *sess)
 /**
  * rnbdc_connect_further - connect a queue other than 0
  * @q: queue of a live session
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
  * Context: further_work, may sleep; ends early when the session is lost.
- * Return: 0, or a negative errno; the caller must then call rnbdc_disconnect_further().
+ * Return: 0, or a negative errno, after which the caller must call rnbdc_disconnect_further().
  */
 int rnbdc_connect_further(struct rnbdc_queue *q, struct rnbdc_errmsg *errmsg)
 {
@@ -425,12 +426,12 @@ void rnbdc_disconnect_further(struct rnbdc_queue *q)
 /**
  * rnbdc_connect - connect queue 0 of a session and log in
  * @sess: session without a connection
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * Context: process context, may sleep; ends early when the attach is aborted, or the
- * session is detached or deactivated.
- * Return: 0 with sess->login.offer valid and checked, or a negative errno; the caller must
- * then call rnbdc_disconnect() and rnbdc_release_connection().
+ * Context: process context, may sleep; ends early when the command is aborted, or when all
+ * disks of the session are detached, deactivated or failed.
+ * Return: 0 with sess->login.offer valid and checked, or a negative errno, after which the
+ * caller must call rnbdc_disconnect() and rnbdc_release_connection().
  */
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -450,7 +451,7 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		sess->nr_queues = sess->login.offer.nr_queues;
 		sess->nr_poll = rnbdc_poll_share(sess, sess->nr_queues);
 	}
-	/* further.c connects the other queues while the session is live. */
+	/* Allocate the other queues now; further.c connects them while the session is live. */
 	for (i = 1; i < sess->nr_queues; i++) {
 		ret = rnbdc_alloc_queue(sess, i);
 		if (ret)
@@ -487,8 +488,8 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
  * rnbdc_release_connection - free the resources of a connection
  * @sess: disconnected session without requests in flight
  *
- * The queues stay allocated, because blk-mq refers to them. Their memory and the tables of
- * the pool stay allocated for the next connection.
+ * Each struct rnbdc_queue stays allocated, because blk-mq refers to it. The memory of the
+ * queues and the tables of the pool stay allocated for the next connection.
  *
  * Context: process context, may sleep; takes conn_lock; not the connection
  * manager's thread.

@@ -33,7 +33,7 @@
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
-	/* Ignore entries that the target sent before it notices the refusal of its reply. */
+	/* After a failed authentication, ignore entries until the target notices the failure. */
 	if (rnbdc_login_refused(q->sess))
 		return RNBD_PERR_NONE;
 	switch (entry->type) {
@@ -74,7 +74,7 @@ static enum rnbd_proto_err rnbdc_control_join(struct rnbdc_queue *q,
 	}
 }
 
-/* Handle a SLOTS_REPLY, which may allow more requests in flight. */
+/* Handle a SLOTS_REPLY: with more slots the queue can have more requests in flight. */
 static enum rnbd_proto_err rnbdc_control_slots_reply(struct rnbdc_queue *q,
 						     const struct rnbd_ctl_entry *entry)
 {
@@ -134,7 +134,7 @@ enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnb
 		if (!perr)
 			perr = rnbdc_control_entry(q, &entry);
 	}
-	/* The frame may have brought credits, slots or tags that hardware queues wait for. */
+	/* Start hardware queues that wait for credits, slots or tags which the frame brought. */
 	if (!perr)
 		rnbdc_queue_credit(&q->ring);
 	return perr;

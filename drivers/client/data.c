@@ -3,15 +3,15 @@
  * Pages of a request: mapping for the device, and inline data.
  *
  * Operation: In transfer mode "zero-copy" each piece of a request's memory is mapped as one
- * gather entry. The driver data of a request have a few entries; a request with more pieces
- * takes a table from a mempool of the session, which has a reserve. Data inside a frame are
- * copied and need no mapping. bounce.c implements transfer mode "copy".
+ * gather entry. The driver data of a request contain a few entries; a request with more
+ * pieces takes a table of entries from a mempool of the session. Data that travel inside a
+ * frame are copied and need no mapping. bounce.c implements transfer mode "copy".
  *
  * Ownership: Mapped pages belong to the device until rnbdc_req_unmap(), which also frees the
  * table and is called when no posted work request refers to the pages.
  *
- * Concurrency: The submitter maps the pages before other code knows the request. All other
- * callers own the request or hold ring.lock.
+ * Concurrency: The submitter maps the pages before any other task can find the request. All
+ * other callers own the request or hold ring.lock.
  *
  * Errors: A request whose pages cannot be mapped, or for which there is no table, is
  * retried later.
@@ -39,7 +39,7 @@ static enum dma_data_direction rnbdc_req_dir(const struct rnbdc_req *req)
 }
 
 /**
- * rnbdc_req_unmap - unmap the pages of a request, and free its table
+ * rnbdc_req_unmap - unmap the pages of a request, and free its table of gather entries
  * @req: request that no posted work request refers to
  *
  * In transfer mode "copy" no pages are mapped; only the table is freed.
@@ -63,8 +63,8 @@ void rnbdc_req_unmap(struct rnbdc_req *req)
 /**
  * rnbdc_req_next_sge - get the next gather entry of a request
  * @sess: session
- * @req: request with less than rnbdc_session.max_segments entries; the caller fills this one
- *	and increases rnbdc_req.nr_sge
+ * @req: request with less than rnbdc_session.max_segments entries; the caller must fill the
+ *	returned entry and increase rnbdc_req.nr_sge
  *
  * Context: any.
  * Return: the entry, or NULL if there is no memory for a table now.
@@ -110,9 +110,9 @@ static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req
  * @q: queue
  * @rq: READ or WRITE whose rnbdc_req.wire has its opcode
  *
- * A piece of memory that is longer than the largest segment of the disk becomes several
- * gather entries: the block layer counts it in the same way, and the device cannot map
- * more at once.
+ * A piece of memory that is longer than max_segment_size of the disk becomes several gather
+ * entries, because the device cannot map more at once. The block layer counts such a piece as
+ * several segments, too.
  *
  * Context: any.
  * Return: BLK_STS_OK, BLK_STS_RESOURCE if a page cannot be mapped now or there is no memory
@@ -184,11 +184,12 @@ void rnbdc_inline_read(struct rnbdc_queue *q, struct rnbdc_req *req,
 }
 
 /**
- * rnbdc_map_late - map an inline read whose data are in the pool
+ * rnbdc_map_late - map a read that has RNBD_REQ_INLINE but whose data are in the pool
  * @q: queue
  * @req: read that was answered without inline data
  *
- * The submitter does not map a read that allows an inline reply.
+ * The submitter has not mapped the pages of a read with RNBD_REQ_INLINE, because its data
+ * were expected inside the reply.
  *
  * Context: completion handler, ring.lock held.
  * Return: true if the RDMA READ can be staged; false if its pages cannot be mapped now, in
@@ -201,7 +202,7 @@ bool rnbdc_map_late(struct rnbdc_queue *q, struct rnbdc_req *req)
 	if (!rnbd_inject(&rnbdc_inject_fail_map, NULL) &&
 	    !rnbdc_req_map(q, blk_mq_rq_from_pdu(req)))
 		return true;
-	/* A repeated read changes nothing on the disk. */
+	/* Send the read again later: reading twice does no harm. */
 	req->replay = true;
 	return false;
 }

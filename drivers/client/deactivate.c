@@ -2,9 +2,9 @@
 /*
  * Deactivation of a disk by the administrator: all its I/O fails permanently.
  *
- * Operation: the disk fails as after loss_timeout (recover.c), live or not.
- * rnbdc_recover_deactivate() returns when the RDMA device no longer uses any page of the
- * disk's requests.
+ * Operation: the disk fails in the same way as after loss_timeout (disk_recover.c), whether
+ * it is live or not. rnbdc_recover_deactivate() returns when the RDMA device no longer uses
+ * any page of the disk's requests.
  *
  * Ownership: nothing is allocated or kept.
  *
@@ -30,10 +30,10 @@
 #include "session.h"
 #include "state.h"
 
-/* Milliseconds to wait for data transfers in flight. */
+/* Milliseconds to wait for data transfers in flight, before the connection is ended. */
 #define RNBDC_TRANSFER_MS	10000
 
-/* Wait until the device no longer uses pages of a disk that has failed. */
+/* Wait until the device no longer uses pages of requests of a disk that has failed. */
 static void rnbdc_wait_idle(struct rnbdc_disk *disk)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_TRANSFER_MS);
@@ -51,10 +51,11 @@ static void rnbdc_wait_idle(struct rnbdc_disk *disk)
  * rnbdc_recover_deactivate - make all I/O of a disk fail permanently
  * @disk: disk that the caller keeps from being removed
  *
- * On return the device uses no page of the disk, and requests that were in flight have
- * ended with BLK_STS_TRANSPORT, as after a loss. Waiting and later requests fail at once,
- * until the disk is detached. The target may still execute requests that it has received.
- * Other disks of the session are not affected.
+ * On return the device uses no page of the disk's requests. Requests that the target had not
+ * answered have ended with rnbdc_lost_status(). Requests that wait in the block layer and all
+ * later requests fail at once, until the disk is detached. The target can still execute
+ * requests that it has received. Other disks of the session are not affected, unless a data
+ * transfer takes longer than RNBDC_TRANSFER_MS.
  *
  * Context: process context, may sleep, but does not wait for the target's storage, except
  * briefly (attach_ctl.c) if the export is exclusive; takes recovery.lock.
@@ -68,7 +69,7 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 	spin_lock_irqsave(&sess->lock, flags);
 	set_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* End the wait of a request to attach that is in progress. */
+	/* End the waits of an attempt to connect, if no other disk needs the session. */
 	wake_up_all(&sess->wait);
 
 	mutex_lock(&sess->recovery.lock);
@@ -80,7 +81,7 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 	mutex_unlock(&sess->recovery.lock);
 	rnbdc_disk_failed(disk);
 	rnbdc_wait_idle(disk);
-	/* If no other disk needs the connection, wait until it or a recovery attempt ends. */
+	/* If no disk needs the connection, wait until the connection or a recovery attempt ends. */
 	if (rnbdc_session_end_unused(sess))
 		flush_delayed_work(&sess->recovery.recover_work);
 	memalloc_noio_restore(noio);

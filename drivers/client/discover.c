@@ -5,16 +5,16 @@
  * Operation: A session without a disk connects queue 0 with the smallest limits, sends a
  * LIST entry, collects the exports that the target announces until LIST_END (exports.c), and
  * disconnects. Disks cannot join the session. If the host may attach no export, the target
- * refuses its connection; the client treats such a refusal as an empty list.
+ * can refuse its connection; the client treats such a refusal as an empty list.
  *
  * Ownership: The caller owns the list, complete or not, and frees it.
  *
  * Concurrency: The completion handler of queue 0 handles one entry at a time. The list
- * belongs to the caller again when that queue is drained.
+ * belongs to the caller again when queue 0 is drained.
  *
  * Errors: Each failure sets an error message for the user. The decoders check all that
- * the target sends. RNBD_EXPORTS_MAX limits the number of exports, and the time limit of
- * a login limits the duration.
+ * the target sends. RNBD_EXPORTS_MAX limits the number of exports, and RNBDC_LIST_MS
+ * (login.c) limits each wait for the target.
  */
 
 #include "../core/login.h"
@@ -33,7 +33,7 @@
 #include "session_get.h"
 #include "state.h"
 
-/* The smallest ring, which every target grants: a list is short and not urgent. */
+/* Use the smallest ring, which every target grants: a list need not arrive fast. */
 #define RNBDC_DISCOVER_SLOTS	RNBD_RING_SLOTS_MIN
 #define RNBDC_DISCOVER_SLOT_SIZE	2048
 
@@ -49,12 +49,12 @@ static bool rnbdc_discover_nothing(const struct rnbdc_session *sess)
 /**
  * rnbdc_discover - get the list of exports of a target that this host may attach
  * @opt: address, host id and secret
- * @exports: initialised list; filled
- * @errmsg: filled on error
+ * @exports: initialised list, to which the exports are added
+ * @errmsg: message for the user, set on error
  *
- * Context: process context, may sleep for as long as the network takes; ends
- * early when opt->abort requests it.
- * Return: 0 or a negative errno; the caller frees the list after either.
+ * Context: process context, may sleep until the target answers or a time limit passes; ends
+ * early when an abort is requested in opt->abort.
+ * Return: 0 or a negative errno; in both cases the caller frees the list.
  */
 int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *exports,
 		   struct rnbdc_errmsg *errmsg)

@@ -6,9 +6,9 @@
  * each hardware queue (route.c). A struct rnbdc_hwq links a request of the block layer to
  * the disk, and to the queue of the session that carries the request.
  *
- * Ownership: the list of disks holds a reference from attach until detach; lookups and a
- * queued event_work hold one each. The disk holds a reference to its session. The hardware
- * queues are freed with the tag set.
+ * Ownership: the list of disks holds a reference to the disk from attach until detach; each
+ * lookup and a queued event_work hold one more. The disk holds a reference to its session.
+ * The hardware queues are freed with the tag set.
  *
  * Concurrency: the kernel-doc of a member names the lock that protects it. A member without
  * a named lock is constant once the disk is visible.
@@ -37,8 +37,8 @@
  *	visible
  * @RNBDC_LIVE: attached; requests are submitted
  * @RNBDC_RECONNECTING: the connection or the attachment is lost and is being replaced
- * @RNBDC_FAILED: recovery of the disk has ended, or it is deactivated; I/O fails and
- *	the disk can be detached
+ * @RNBDC_FAILED: recovery has given the disk up, or the disk was deactivated; all its I/O
+ *	fails until it is detached
  * @RNBDC_CLOSING: the disk is being detached
  */
 enum rnbdc_state {
@@ -49,7 +49,7 @@ enum rnbdc_state {
 	RNBDC_CLOSING,
 };
 
-/* Changes of state that can wait for event_work; further ones overwrite the oldest. */
+/* Number of changes of state that can wait for event_work; a further one overwrites the oldest. */
 #define RNBDC_CHANGES		16
 
 #define RNBDC_DEACTIVATED_REASON	"deactivated by the administrator"
@@ -59,28 +59,28 @@ struct rnbdc_queue;
 struct rnbdc_req;
 struct rnbdc_session;
 
-/* Least jiffies between two changes of capacity: udev reads the disk after each. */
+/* Least jiffies between two changes of capacity, because udev reads the disk after each. */
 #define RNBDC_RESIZE_PAUSE	HZ
 
 /* Bits of rnbdc_disk.flags */
-#define RNBDC_DISK_ATTACHED	0	/* the disk may be in use: I/O waits after a loss */
+#define RNBDC_DISK_ATTACHED	0	/* the attach is complete: I/O waits after a loss */
 #define RNBDC_DISK_DETACH	1	/* a detach has begun; opens fail */
 #define RNBDC_DISK_QUIESCED	2	/* the disk's queues are quiesced */
 #define RNBDC_DISK_FAIL_IO	3	/* I/O fails while there is no connection */
 #define RNBDC_DISK_RESIZED	4	/* event_work must report the disk's capacity */
 #define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under the session's lock */
-#define RNBDC_DISK_REVOKED	6	/* fenced, or not the owner; set before FAIL_IO */
+#define RNBDC_DISK_REVOKED	6	/* host fenced or not the owner; set before FAIL_IO */
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
 #define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss */
 #define RNBDC_DISK_ABORTED	9	/* the attach was aborted, see abort.c */
-#define RNBDC_DISK_UNSETTLED	10	/* quiesced, but a task may still be in queue_rq */
+#define RNBDC_DISK_UNSETTLED	10	/* quiesced, but a task can still be in queue_rq */
 
 /**
  * struct rnbdc_change - a change of state for event_work to report
  * @from: state before the change
  * @to: state after the change
- * @epoch: number of the connection at the change
- * @attempt: attempts to connect since the loss
+ * @epoch: epoch of the session at the change
+ * @attempt: value of rnbdc_disk.attempt at the change
  * @reason: constant text, reason why the disk last left RNBDC_LIVE, or NULL
  * @when_ns: ktime_get_ns() of the change
  */
@@ -99,8 +99,8 @@ struct rnbdc_change {
  * @changes: ring of the changes of state that are not reported yet
  * @nr_changes: number of changes since the disk was allocated
  * @nr_reported: number of changes that were reported or overwritten
- * @last_error: error message of the latest failed attempt to connect or attach; empty if no
- *	attempt failed
+ * @last_error: reason of the latest loss or deactivation, or the message of a later failed
+ *	attempt to connect or attach; empty if there was none
  * @event_work: reports @changes and the disk's capacity, see events.c; on
  *	rnbdc_event_wq
  *
@@ -120,18 +120,20 @@ struct rnbdc_log {
  * @disk: disk; constant
  * @queue: queue that carries the requests; constant
  * @hctx: hardware queue of blk-mq; constant
- * @last_write_ns: ktime_get_ns() of the acknowledgment of the latest write that needs a
- *	flush to be durable
- * @in_use: @hctx submits its requests through this rnbdc_hwq, not the other one of the two
+ * @last_write_ns: ktime_get_ns() when the latest write that needs a flush to be durable was
+ *	acknowledged
+ * @in_use: @hctx submits its requests through this rnbdc_hwq, and not through its other one
  *	(route.c)
  * @tags: number of wire tags of @queue that requests of @hctx hold
  * @units: number of pool units that requests of @hctx hold; read without the lock
- * @lacks: number of units for which @hctx is stopped because the disk has its share of the
- *	pool, although @units is 0; 0 if @hctx is not stopped for that reason
- * @refused_units: units of the pool when @hctx was last stopped at its disk's share of them
- * @refused_tags: wire tags of @queue when @hctx was last stopped at its share of them
+ * @lacks: number of units that the next request needs, while @hctx holds no units and is
+ *	stopped because other hardware queues of the disk hold its share of the pool; else 0
+ * @refused_units: size of the pool in units when @hctx was last stopped because its disk held
+ *	its share of the pool; 0 if @hctx was started since
+ * @refused_tags: number of wire tags of @queue when @hctx was last stopped because it held its
+ *	share of them; 0 if @hctx was started since
  * @waiter: wait of @hctx for pool space, see waiter.c
- * @stalled: @hctx is stopped at a high watermark of @queue
+ * @stalled: @hctx is stopped and is in the list of stalled hardware queues of @queue
  * @next_stalled: next entry of the list of stalled hardware queues of @queue
  * @next_start: next entry of the list of hardware queues that a completion handler of
  *	@queue starts; used only by that handler
@@ -172,8 +174,8 @@ struct rnbdc_resize {
 
 /**
  * struct rnbdc_disk_stats - counters of a disk
- * @target_restarts: number of reconnects to another incarnation of the export; protected by
- *	recovery.lock
+ * @target_restarts: number of reconnects after which the export had another incarnation than
+ *	before; protected by recovery.lock
  * @resent_requests: number of requests that were sent again after the loss of the connection
  *	or of the attachment
  */
@@ -204,9 +206,10 @@ struct rnbdc_disk_stats {
  * @answer: enum rnbd_status of that reply, valid once @answered is set
  * @offer: reply to the latest request to attach; belongs to the completion handler of
  *	queue 0 until it sets @answered, then to the task that waits for it
- * @granted: handle that the target has granted on the present connection or may still
- *	grant; generation 0: none; protected by the lock of @sess
- * @guessed: the reply that grants @granted has not come; protected by the lock of @sess
+ * @granted: handle that the target has granted on the present connection, or can still
+ *	grant; generation 0 if there is none; protected by the lock of @sess
+ * @guessed: @granted is not known to be granted: the request to attach was sent, but its reply
+ *	has not come in time; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
  * @busy_at: jiffies of the latest loss, or of the latest reply BUSY after it; protected
  *	by recovery.lock
@@ -216,7 +219,7 @@ struct rnbdc_disk_stats {
  *	recovery.lock
  * @detached: the attachment was ended, and the disk no longer has the index of @handle;
  *	protected by recovery.lock
- * @disowned: the target has answered that the host no longer owns the export; written by
+ * @disowned: the target has confirmed that the host no longer owns the export; written by
  *	the task that ends the disk
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
@@ -230,9 +233,9 @@ struct rnbdc_disk_stats {
  * @incarnation: incarnation of the export; replaced with @geo
  * @export_uuid: UUID of the export, which identifies its data; does not change at reconnects
  * @fence_generation: fence generation of this host, which the next request to attach
- *	sends; 0 before the first one
+ *	sends; 0 until the disk is attached for the first time
  * @owner_generation: owner generation of the export, which the next request to attach sends;
- *	0 before the first one, or if the export is not exclusive
+ *	0 until the disk is attached for the first time, or if the export is not exclusive
  * @gd: gendisk; NULL until rnbdc_disk_create() sets it under recovery.lock
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
@@ -242,7 +245,7 @@ struct rnbdc_disk_stats {
  * @retry_work: resends requests that could not be executed, see complete.c; on
  *	rnbdc_timer_wq
  * @fail_io_work: makes I/O fail fast_io_fail seconds after a loss; on rnbdc_timer_wq
- * @held: requests of a lost connection that the target may still execute, linked by
+ * @held: requests of a lost connection that the target can still execute, linked by
  *	rnbdc_req.next, see hold.c; protected by recovery.lock
  * @nr_held: length of @held; written under recovery.lock
  * @resize: latest capacity that the target has reported
@@ -302,7 +305,7 @@ struct rnbdc_disk {
 
 /**
  * rnbdc_next_hwq - get the next hardware queue of a disk, spare ones included
- * @disk: disk; may have no hardware queues
+ * @disk: disk, with or without hardware queues
  * @hwq: hardware queue of the disk, or NULL
  *
  * Context: any.

@@ -3,10 +3,11 @@
  * A disk during the loss of its attachment: which I/O waits, fails or is held.
  *
  * Operation: Recovery of the session (recover.c) suspends each disk, and takes its requests
- * back when the queue pairs are drained. By the disk's policy requests then wait in the
- * block layer to be sent again, or fail. Waiting I/O fails after fast_io_fail seconds. After
- * loss_timeout the disk fails permanently. Writes that were sent fail only then, because the
- * target may still execute them until the export is attached again (hold.c). A new
+ * back when the queue pairs are drained. Depending on the disk's policy, the requests then
+ * fail, or wait in the block layer to be sent again; waiting requests fail fast_io_fail
+ * seconds after the loss. After loss_timeout the disk fails permanently. Writes that were
+ * sent before the loss are held, with either policy: they fail only when the disk fails,
+ * because the target can execute them until the export is attached again (hold.c). A new
  * attachment resumes the disk.
  *
  * If only the attachment of a disk ends, its requests stay with the connection until the
@@ -16,11 +17,13 @@
  * Ownership: nothing is allocated or kept.
  *
  * Concurrency: recovery.lock of the session serialises all functions except the work items.
- * RNBDC_DISK_QUIESCED ensures that the disk's queues are quiesced once and unquiesced once,
- * whichever task is first. RNBDC_DISK_FAIL_IO changes under sess->lock, with the state.
- * fail_io_work is neither pending nor running when rnbdc_quiesce() returns.
+ * RNBDC_DISK_QUIESCED ensures that each quiesce of the disk's queues is undone exactly once,
+ * although several tasks can unquiesce them. RNBDC_DISK_FAIL_IO and the state of the disk
+ * change under sess->lock. fail_io_work is neither pending nor running when rnbdc_quiesce()
+ * returns.
  *
- * Errors: none. Functions of this file must not wait for I/O, which may be this disk's.
+ * Errors: none. Functions of this file must not wait for I/O, because it can be I/O of the
+ * disk that they recover.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -41,12 +44,12 @@
 #include "stall.h"
 #include "state.h"
 
-/* Keep further tasks out of queue_rq. Tasks that are in queue_rq may remain. */
+/* Keep further tasks out of queue_rq, without waiting for the tasks that are in it. */
 static void rnbdc_quiesce(struct rnbdc_disk *disk)
 {
 	lockdep_assert_held(&disk->sess->recovery.lock);
 
-	/* fail_io_work may unquiesce the disk, so it must not run after this. */
+	/* fail_io_work unquiesces the disk, so it must not run from now on. */
 	cancel_delayed_work_sync(&disk->fail_io_work);
 	if (test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
 		return;
@@ -75,8 +78,8 @@ static void rnbdc_unquiesce(struct rnbdc_disk *disk)
 }
 
 /*
- * Make I/O fail until the disk is live again; a deactivated disk never is. If the session is
- * still connected, writes that were sent keep waiting for their replies.
+ * Make I/O of a disk that is not live fail until the disk is live again, and for good if it is
+ * deactivated. If the session is connected, writes that were sent still wait for their replies.
  */
 static void rnbdc_fail_io(struct rnbdc_disk *disk)
 {
@@ -95,7 +98,7 @@ static void rnbdc_fail_io(struct rnbdc_disk *disk)
 	rnbdc_unquiesce(disk);
 }
 
-/* Get the number of modifying requests that the target may still execute. */
+/* Get the number of modifying requests that the target can still execute. */
 static u32 rnbdc_unconfirmed(struct rnbdc_disk *disk)
 {
 	return READ_ONCE(disk->nr_held) + rnbdc_disk_in_flight(disk).modifying;
@@ -132,8 +135,8 @@ void rnbdc_disk_suspend(struct rnbdc_disk *disk)
  * rnbdc_disks_suspend - stop the submission of requests of all disks of a session
  * @sess: session
  *
- * This is rnbdc_disk_suspend() for all disks with a single wait, because a wait takes some
- * 10 milliseconds.
+ * The function does the same as rnbdc_disk_suspend() for each disk, but waits only once for
+ * all of them, because each wait takes some 10 milliseconds.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -158,9 +161,10 @@ void rnbdc_disks_suspend(struct rnbdc_session *sess)
  * rnbdc_disk_settle - quiesce a disk, and wait without recovery.lock
  * @disk: disk with a gendisk
  *
- * Disks of a session can thus wait concurrently. The states of disk and session may change
- * during the wait, and the disk may be resumed. The caller must check that, and then call
- * rnbdc_disk_suspend(), which need not wait again.
+ * Because the lock is dropped, several disks of a session can wait concurrently. During the
+ * wait the states of disk and session can change, and another task can resume the disk. So
+ * the caller must check the states again, and then call rnbdc_disk_suspend(), which does not
+ * wait if the disk is still quiesced.
  *
  * Context: process context, may sleep; recovery.lock held, and dropped during the wait.
  */
@@ -184,8 +188,8 @@ void rnbdc_disk_settle(struct rnbdc_disk *disk)
  * rnbdc_disk_resume - resume the submission of requests over a new attachment
  * @disk: suspended disk that is live
  *
- * The target has granted the attachment, so it no longer executes requests of an older one:
- * held writes are sent again.
+ * A target grants an attachment only when it no longer executes requests of an older
+ * attachment of the disk. So held writes can be sent again.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -196,7 +200,7 @@ void rnbdc_disk_resume(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_wait - fail the I/O of a suspended disk, or schedule fast_io_fail
+ * rnbdc_disk_wait - fail the I/O of a suspended disk, or let it wait and arm fast_io_fail
  * @disk: suspended disk without a connection
  *
  * Context: process context; recovery.lock held.
@@ -206,7 +210,7 @@ void rnbdc_disk_wait(struct rnbdc_disk *disk)
 	unsigned long limit = disk->opt.fast_io_fail * HZ;
 	unsigned long waited = jiffies - disk->lost_at;
 
-	/* I/O of a disk that is being added must not wait: the partition table is read. */
+	/* I/O of a disk that is being added must not wait: device_add_disk() reads partitions. */
 	if (disk->opt.fail_policy || !test_bit(RNBDC_DISK_ATTACHED, &disk->flags) ||
 	    test_bit(RNBDC_DISK_FAIL_IO, &disk->flags))
 		rnbdc_fail_io(disk);
@@ -228,12 +232,12 @@ void rnbdc_disk_lost(struct rnbdc_disk *disk)
 	bool replay = keep && !disk->opt.fail_policy;
 
 	clear_bit(RNBDC_DISK_OVERDUE, &disk->flags);
-	/* The device no longer uses the pages: requests may be sent again. */
+	/* The device no longer uses the pages, so requests can be sent again. */
 	rnbdc_disk_cancel_requests(disk, replay,
 				   keep && !rnbd_inject(&rnbdc_inject_no_hold, NULL));
 	/*
-	 * Fail requests queued in blk-mq now: they do not use the connection, and releasing it
-	 * may block for long.
+	 * Fail requests queued in blk-mq now: they need not wait until the connection is released,
+	 * which can take long.
 	 */
 	if (!replay)
 		rnbdc_fail_io(disk);
@@ -260,11 +264,12 @@ void rnbdc_disk_give_up(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_loss_timeout - get the time without a connection after which a disk gives up
+ * rnbdc_loss_timeout - get the time without an attachment after which a disk gives up
  * @disk: disk
  *
- * The time covers the granted keep-alive interval, which may be longer than the requested
- * one: the target must have noticed the loss before writes that were sent fail.
+ * The time is the option loss_timeout, or the time within which the target notices the loss
+ * if that is longer: the target must have noticed it before writes that were sent fail. The
+ * target can grant a longer keep-alive interval than requested, and so notice a loss later.
  *
  * Context: any.
  * Return: jiffies, or 0 if the disk never gives up.
@@ -279,7 +284,7 @@ unsigned long rnbdc_loss_timeout(const struct rnbdc_disk *disk)
 	return max((unsigned long)disk->opt.loss_timeout * HZ, msecs_to_jiffies(least_ms));
 }
 
-/* Test whether loss_timeout has passed since @since, in jiffies. */
+/* Test whether the time of rnbdc_loss_timeout() has passed since @since, in jiffies. */
 static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
 {
 	unsigned long timeout = rnbdc_loss_timeout(disk);
@@ -291,11 +296,13 @@ static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
  * rnbdc_silent_since - get the time from which loss_timeout counts
  * @disk: disk that reconnects
  *
- * A target that answers BUSY may still execute writes that were sent, for as long as its
- * storage takes. A target that is cut off notices the loss and then submits no more.
+ * A target that answers BUSY can still execute writes that were sent, for as long as its
+ * storage takes, so a disk with such writes must not fail soon after an answer BUSY. A target
+ * without a connection to the client notices the loss and then submits no more requests.
  *
  * Context: process context.
- * Return: jiffies of the loss; if such writes wait, jiffies of the latest BUSY.
+ * Return: jiffies of the loss; but if writes that were sent wait and the target has answered
+ * BUSY since the loss, jiffies of the latest BUSY.
  */
 unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
 {
@@ -303,7 +310,7 @@ unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_loss_left - get the time until the next call of rnbdc_disk_check_time()
+ * rnbdc_loss_left - get the time until rnbdc_disk_check_time() must be called again
  * @disk: disk that reconnects
  *
  * Context: process context.
@@ -324,8 +331,9 @@ unsigned long rnbdc_loss_left(struct rnbdc_disk *disk)
  * rnbdc_disk_check_time - fail a disk, or its I/O, if it has waited for too long
  * @disk: disk
  *
- * After loss_timeout only writes that were sent still wait, as long as the target answers
- * BUSY.
+ * The disk fails if loss_timeout has passed since rnbdc_silent_since(). If loss_timeout has
+ * passed since the loss, but the target has answered BUSY later, all I/O fails except writes
+ * that were sent, which continue to wait.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -350,8 +358,8 @@ void rnbdc_disk_check_time(struct rnbdc_disk *disk)
  * rnbdc_apply_capacity - set the capacity that the target reported last
  * @disk: disk with a gendisk
  *
- * event_work sends the uevent, because that allocates memory and thus may wait for I/O of
- * this disk.
+ * The function leaves the uevent to event_work, because sending a uevent allocates memory and
+ * can thus wait for I/O of this disk.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -361,7 +369,7 @@ void rnbdc_apply_capacity(struct rnbdc_disk *disk)
 
 	lockdep_assert_held(&disk->sess->recovery.lock);
 
-	/* Set this before the gendisk's capacity, because queue_rq checks requests against it. */
+	/* Set geo.capacity before the gendisk's: queue_rq checks requests against geo.capacity. */
 	WRITE_ONCE(disk->geo.capacity, capacity);
 	if (test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
 	    get_capacity(disk->gd) == capacity >> SECTOR_SHIFT)
@@ -379,7 +387,7 @@ static void rnbdc_resize_work(struct work_struct *work)
 
 	WRITE_ONCE(disk->resize.resized_at, jiffies);
 	mutex_lock(&sess->recovery.lock);
-	/* If the disk is not live, the next attachment applies the capacity. */
+	/* If the disk is not live, rnbdc_disk_go_live() applies the capacity later. */
 	if (READ_ONCE(disk->state) == RNBDC_LIVE)
 		rnbdc_apply_capacity(disk);
 	mutex_unlock(&sess->recovery.lock);
@@ -399,7 +407,7 @@ void rnbdc_disk_recover_init(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_recover_end - end the work items
+ * rnbdc_disk_recover_end - cancel the work items, and wait until none of them runs
  * @disk: disk in state RNBDC_CLOSING that no frame of the target can reach
  *
  * Context: process context, may sleep; recovery.lock not held.

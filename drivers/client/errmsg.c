@@ -2,9 +2,9 @@
 /*
  * The error message of a command.
  *
- * The function nearest to an error sets the message; later calls do not replace it.
- * netlink.c returns the message to the user, attach.c logs it, and recover.c shows it as
- * last_error.
+ * The function that detects an error sets the message; later calls by its callers do not
+ * replace it. netlink.c returns the message to the user, attach.c logs it, and recover.c
+ * stores it as last_error of the disk.
  */
 
 #include "errmsg.h"
@@ -14,7 +14,7 @@
  * @errmsg: message; all zero before the first call
  * @fmt: format of one line without a full stop
  *
- * The first message is kept, because the function nearest to the error sets it.
+ * The first message is kept, because the function that detected the error has set it.
  *
  * Context: any; the caller owns @errmsg.
  */

@@ -5,17 +5,18 @@
  * Operation: state.c records changes of state in a ring of the disk and queues event_work.
  * event_work reports them in the order in which they happened: to the log, to the listeners
  * of the netlink group, and to udev (class.c). event_work also reports a changed capacity
- * (gendisk.c). The kernel sends uevents when a disk is added or removed, so event_work sends
- * none during that time.
+ * (gendisk.c). While a disk is added or removed, the kernel itself sends uevents about the
+ * disk, so event_work sends none.
  *
- * Ownership: A queued event_work holds a reference to the disk, which it drops last.
+ * Ownership: A queued event_work holds a reference to the disk, and drops it at the end of
+ * its run.
  *
- * Concurrency: event_work runs on a work queue of its own, because a report may wait for
+ * Concurrency: event_work runs on a work queue of its own, because a report can wait for
  * memory and thus for I/O of the disk, which recovery must never do. A detach flushes
- * event_work before another disk may use the disk's name.
+ * event_work before another disk can get the disk's name.
  *
- * Errors: If changes were overwritten or a message cannot be allocated, the
- * listeners are notified with ENOBUFS and should list the disks.
+ * Errors: If changes were overwritten or a message cannot be allocated, the listeners get the
+ * error ENOBUFS on their sockets; they should then list the disks to learn the states.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -95,7 +96,7 @@ lost:
 	rnbdc_netlink_event_lost();
 }
 
-/* Test whether to send uevents: while a disk is added or removed, the kernel sends them. */
+/* Test whether event_work sends uevents: not while the disk is being added or removed. */
 static bool rnbdc_disk_has_events(const struct rnbdc_disk *disk)
 {
 	return test_bit(RNBDC_DISK_ATTACHED, &disk->flags) &&
@@ -132,7 +133,7 @@ static void rnbdc_report_change(struct rnbdc_disk *disk, const struct rnbdc_chan
 		rnbdc_class_event(disk, change->to);
 }
 
-/* Get the next change. Returns false if there is none. @lost: changes were overwritten. */
+/* Get the next change. Returns false if there is none. Sets *@lost if some were overwritten. */
 static bool rnbdc_disk_next_change(struct rnbdc_disk *disk, struct rnbdc_change *change,
 				   bool *lost)
 {

@@ -10,8 +10,9 @@
  *
  * Concurrency: Entries are handled one at a time. The list has no lock.
  *
- * Errors: After a failed allocation the discovery fails, and further entries are ignored
- * because the target does not know of the failure. An unexpected entry is a protocol error.
+ * Errors: After a failed allocation the discovery fails. The client then ignores further
+ * entries, which the target sends because it does not know of the failure. Any other
+ * unexpected entry is a protocol error.
  */
 
 #include <linux/slab.h>
@@ -96,7 +97,7 @@ void rnbdc_exports_remove_first(struct rnbdc_exports *exports)
 	kfree(item);
 }
 
-/* End the login. Later entries are protocol errors, or ignored if the list is incomplete. */
+/* End the discovery. Later entries are protocol errors, except after a failed allocation. */
 static void rnbdc_discover_end(struct rnbdc_queue *q, u16 status, int error)
 {
 	WRITE_ONCE(q->sess->login.status, status);

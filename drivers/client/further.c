@@ -4,20 +4,22 @@
  *
  * Operation: a session is live as soon as queue 0 is connected (rule R16). further_work then
  * connects the other queues, one after the other. Until a queue is connected, queue 0 carries
- * the requests of its hardware queues (route.c). A queue that cannot be connected is retried
- * with growing pauses of its own, as long as the session is live. So a target that cannot
- * serve all connections still serves each client with some of them.
+ * the requests of the hardware queues that use it (route.c). If a queue cannot be connected,
+ * further_work retries this queue with growing pauses, as long as the session is live. So a
+ * target that cannot serve all connections of all clients still serves some of each client.
  *
  * Ownership: further_work owns the connection of a queue until rnbdc_queue.joined is set.
- * After that the session owns it, and the loss of any connection ends all of them.
+ * After that the session owns the connection, and the loss of any connection of the session
+ * ends all its connections.
  *
  * Concurrency: further_work is queued only by rnbdc_further_start() and by itself.
  * rnbdc_further_stop() ends it before the session is torn down, and is called without
  * recovery.lock, which further_work takes. The lock of the session protects
- * rnbdc_queue.joined: the failure of a queue either ends the session or is noticed here.
+ * rnbdc_queue.joined, so that a failure of a queue is not missed: if the queue has joined, the
+ * failure ends the connection of the session; otherwise further_work notices the failure.
  *
- * Errors: the latest failure is shown in sysfs. Repeated failures are logged once per queue,
- * and so is the success after them.
+ * Errors: sysfs shows the latest failure. Repeated failures are logged once per queue, and
+ * the first success after them is logged, too.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -45,20 +47,20 @@
 #include "state.h"
 #include "submit.h"
 
-/* Failures in a row of a queue before one is logged: a few are normal under load. */
+/* Failures in a row of a queue at which a failure is logged; fewer are normal under load. */
 #define RNBDC_FURTHER_FAILURES	3
 /* Least number of jiffies between two runs of the work item. */
 #define RNBDC_FURTHER_PERIOD	((long)HZ / 10)
-/* Jiffies that an attach waits until each connection was tried. */
+/* Longest time in jiffies that an attach waits until each queue was tried once. */
 #define RNBDC_FURTHER_WAIT	(2 * HZ)
 
-/* Get the number of queues to connect. After a reconnect the target may grant fewer. */
+/* Get the number of queues to connect, queue 0 included; a reconnect can reduce the number. */
 static u32 rnbdc_nr_further(const struct rnbdc_session *sess)
 {
 	return min(sess->nr_queues, sess->grant.nr_queues);
 }
 
-/* Record an error for sysfs. NULL means that all queues are connected. */
+/* Record an error for sysfs. @text is NULL if all queues are connected. */
 static void rnbdc_further_note(struct rnbdc_session *sess, const char *text)
 {
 	spin_lock_irq(&sess->lock);
@@ -66,7 +68,7 @@ static void rnbdc_further_note(struct rnbdc_session *sess, const char *text)
 	spin_unlock_irq(&sess->lock);
 }
 
-/* Pass a queue to the session. Returns false if the queue has already failed. */
+/* Pass a connection to the session. Returns false if the connection has already failed. */
 static bool rnbdc_further_joined(struct rnbdc_queue *q)
 {
 	bool ok;
@@ -80,8 +82,8 @@ static bool rnbdc_further_joined(struct rnbdc_queue *q)
 }
 
 /*
- * Let the hardware queues of all disks use a connected queue. Returns false if the session
- * was lost: its teardown then also ends the connection of this queue.
+ * Let the hardware queues of all disks use a queue that has joined. Returns false if the
+ * session was lost: the teardown of the session then also ends the connection of this queue.
  */
 static bool rnbdc_further_open(struct rnbdc_queue *q)
 {
@@ -101,8 +103,8 @@ static bool rnbdc_further_open(struct rnbdc_queue *q)
 	if (!changed)
 		return live;
 	/*
-	 * A task that dispatches may have added a request to the open frame of queue 0, to which
-	 * no later request goes now: send the frame.
+	 * A task that was in queue_rq has possibly added a request to the open frame of queue 0.
+	 * Send the frame: the later requests, which would send it, go to the new queue.
 	 */
 	synchronize_rcu();
 	rnbdc_queue_send_open(sess->queues[0]);
@@ -139,7 +141,7 @@ static void rnbdc_further_try(struct rnbdc_queue *q)
 	}
 	if (ret) {
 		rnbdc_disconnect_further(q);
-		/* Do not report a lost session: it makes all its connections again. */
+		/* If the session is lost, report nothing: recovery makes all connections again. */
 		if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
 			rnbdc_further_failed(q, errmsg.text[0] ? errmsg.text : "no memory");
 		return;
@@ -153,7 +155,7 @@ static void rnbdc_further_try(struct rnbdc_queue *q)
 	q->warned = false;
 }
 
-/* Queue the next attempt if a queue is not connected, even if no disk needs it now. */
+/* Queue the next run if a queue is not connected, even if no disk needs the session now. */
 static void rnbdc_further_schedule(struct rnbdc_session *sess)
 {
 	long wait = MAX_JIFFY_OFFSET;
@@ -213,7 +215,7 @@ void rnbdc_further_init(struct rnbdc_session *sess)
 
 /**
  * rnbdc_further_start - begin to connect the queues other than 0
- * @sess: session that has just become live, and whose work item was stopped before
+ * @sess: session that has just become live, and whose further_work does not run
  *
  * Context: process context; recovery.lock held.
  */
@@ -242,11 +244,11 @@ void rnbdc_further_stop(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_further_wait - wait briefly until the queues of a session are connected
- * @sess: session
+ * rnbdc_further_wait - wait until each queue was tried once, at most RNBDC_FURTHER_WAIT
+ * @sess: session that was just created
  *
- * A disk that is attached then starts with all its connections if the target accepts them
- * promptly.
+ * An attach that creates a session waits here, so that the new disk can use all connections
+ * from the start if the target accepts them promptly.
  *
  * Context: process context, may sleep.
  */

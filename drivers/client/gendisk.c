@@ -2,21 +2,22 @@
 /*
  * The gendisk of a disk: blk-mq operations, limits, registration.
  *
- * Operation: A disk has one hardware queue for each queue of its session; the last ones may
- * be polled. If the storage accepts few requests, the disk uses only some of the queues, and
- * the next disk uses those that follow. A hardware queue whose queue is not connected uses
- * queue 0 (route.c). Limits and features are those of the export, narrowed by the grant.
- * The driver data of a request contain everything that a small request needs, such as its
- * wire form and mapping; a mempool of the session has memory for the mapping of a large one
- * (data.c). submit.c and complete.c transfer the requests.
+ * Operation: A disk has one hardware queue for each queue of its session; the option
+ * poll-queues makes the last ones polled. If the storage accepts few requests, the disk has
+ * fewer hardware queues, and disks begin at different queues of the session. A hardware
+ * queue whose queue is not connected uses queue 0 (route.c). Limits and features are those of
+ * the export, reduced to the limits that the target granted to the session. The driver data
+ * of a request contain everything that a small request needs, such as its wire form and
+ * mapping; a mempool of the session has memory for the mapping of a large request (data.c).
+ * submit.c and complete.c transfer the requests.
  *
  * Ownership: struct rnbdc_disk owns gendisk, tag set and hardware queues. The private data
- * of the gendisk point to the disk, and are used only while the gendisk is added. The number
- * of the disk is allocated with its name and freed after the gendisk has been removed.
+ * of the gendisk point to struct rnbdc_disk, and are used only while the gendisk is added. The
+ * number N of the name rnbdN is allocated with the gendisk and freed after its removal.
  *
  * Concurrency: The rules of blk-mq apply. A request belongs to the client from
  * rnbdc_queue_submit() to blk_mq_complete_request(). The open_mutex of the disk is held when
- * the disk is opened, and when a detach is claimed.
+ * the disk is opened, and when a detach that is not forced is claimed.
  *
  * Errors: Without a connection requests wait in the block layer, or end with
  * BLK_STS_TRANSPORT (recover.c). slow.c handles a request that is not answered in time.
@@ -66,11 +67,11 @@ RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
 RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
 		"requests in flight on a queue below which a small write carries its data inline; 0: never");
 
-/* The chunks of a large request overlap: one is in the storage while the next is sent. */
+/* The chunks of a large request overlap: the storage executes one while the next one is sent. */
 RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
 		"initial max_sectors_kb, in KiB, of disks attached later: the block layer splits larger requests; 0: no such limit");
 
-/* Least depth of a hardware queue; a disk uses fewer queues rather than a lower depth. */
+/* Least depth to which a disk reduces its hardware queues before it reduces their number. */
 #define RNBDC_DEPTH_MIN		32u
 
 static DEFINE_IDA(rnbdc_disk_ida);
@@ -107,9 +108,9 @@ static int rnbdc_wire_op(struct request *rq, struct rnbd_request *wire)
 }
 
 /*
- * Decide whether the data may travel inside a frame. For reads the target decides, because
- * it knows which other replies are ready. For writes it pays only while few requests are in
- * flight: otherwise the data can join the RDMA WRITE of another request.
+ * Test whether data may travel inside a frame. For a small read the target decides, because it
+ * knows which other replies are ready. A small write carries its data inside only while few
+ * requests are in flight: otherwise its data can join the RDMA WRITE of another request.
  */
 static bool rnbdc_inline(const struct rnbdc_queue *q, const struct rnbd_request *wire)
 {
@@ -133,14 +134,14 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t status;
 
-	/* This test avoids a useless mapping. It is repeated under ring.lock. */
+	/* Avoid a useless mapping. rnbdc_queue_submit() repeats the test under ring.lock. */
 	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live) ||
 		     READ_ONCE(hwq->disk->state) != RNBDC_LIVE))
 		return rnbdc_down_status(hwq->disk);
 	if (unlikely(rnbdc_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
-	/* The disk has shrunk: fail as the target would, and not with a path error. */
+	/* The disk has shrunk: return the error that the target would, which is no path error. */
 	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(hwq->disk->geo.capacity)))
 		return BLK_STS_TARGET;
 
@@ -187,7 +188,7 @@ static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 	blk_mq_map_queues(map);
 	if (!disk->nr_poll)
 		return;
-	/* Let reads share the default queues: otherwise all reads would use the first one. */
+	/* Let reads use the default queues: otherwise all reads would use the first queue. */
 	set->map[HCTX_TYPE_READ].nr_queues = 0;
 	map = &set->map[HCTX_TYPE_POLL];
 	map->nr_queues = disk->nr_poll;
@@ -236,7 +237,7 @@ static int rnbdc_open_disk(struct gendisk *gd, blk_mode_t mode)
 {
 	struct rnbdc_disk *disk = gd->private_data;
 
-	/* The caller and rnbdc_claim_detach() both hold gd->open_mutex. */
+	/* The caller holds gd->open_mutex, and so does a detach that tests for openers. */
 	return test_bit(RNBDC_DISK_DETACH, &disk->flags) ? -ENXIO : 0;
 }
 
@@ -270,8 +271,8 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 		.max_write_zeroes_sectors = geo->max_write_zeroes >> SECTOR_SHIFT,
 	};
 	/*
-	 * A chunk is at least a page, because the block layer refuses less, and at least the
-	 * optimal I/O size of the storage, for example a stripe.
+	 * A chunk has at least a page, because the block layer refuses a lower limit, and at least
+	 * the optimal I/O size of the storage, for example a stripe.
 	 */
 	if (chunk)
 		lim->max_user_sectors =
@@ -286,9 +287,8 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 }
 
 /*
- * Choose the lowest free number for which no other driver has a disk, because the kernel's
- * own RNBD client uses the same names. If that driver adds a disk of this name before
- * rnbdc_disk_add() does, rnbdc_disk_add() fails.
+ * Choose the lowest free N for which no other driver has a disk rnbdN: the kernel's own RNBD
+ * client uses the same names. rnbdc_disk_add() fails if that driver adds rnbdN first.
  */
 static int rnbdc_disk_name(struct rnbdc_disk *disk)
 {
@@ -315,16 +315,16 @@ static int rnbdc_disk_name(struct rnbdc_disk *disk)
 }
 
 /*
- * Choose the number and depth of the hardware queues: as the session has, but with no more
- * requests in all than the storage accepts. Reduce the number of queues before the depth
- * falls below RNBDC_DEPTH_MIN.
+ * Choose the number and depth of the hardware queues. Use those of the session, unless the
+ * storage accepts fewer requests in flight. In that case first reduce the depth, at most to
+ * RNBDC_DEPTH_MIN, then the number of hardware queues, and with one queue the depth further.
  */
 static void rnbdc_fit_storage(struct rnbdc_disk *disk, u32 *depth)
 {
 	const struct rnbdc_session *sess = disk->sess;
 	u32 limit = disk->offer.storage_inflight ?: U32_MAX;
 
-	/* A queue of the session has more wire tags than this depth, see share.c. */
+	/* Use the depth of a disk: a queue of the session has more wire tags, see share.c. */
 	*depth = min(sess->opt.depth, sess->grant.queue_depth);
 	disk->nr_queues = sess->nr_queues;
 	if ((u64)*depth * disk->nr_queues > limit) {
@@ -339,14 +339,14 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 {
 	const struct rnbdc_session *sess = disk->sess;
 	u32 i, first_poll = disk->nr_queues - disk->nr_poll;
-	/* Disks that use only some of the queues must not all use the same ones. */
+	/* Let disks that use only some of the session's queues begin at different queues. */
 	u32 plain = sess->nr_queues - sess->nr_poll;
 	u32 first = disk->handle.index * first_poll % plain;
 
 	disk->hwqs = kcalloc(2 * disk->nr_queues, sizeof(*disk->hwqs), GFP_KERNEL);
 	if (!disk->hwqs)
 		return -ENOMEM;
-	/* The polled queues of a session are its last ones. */
+	/* Hardware queues that are polled use the last queues of the session, which are polled. */
 	for (i = 0; i < disk->nr_queues; i++) {
 		struct rnbdc_hwq *own = &disk->hwqs[i], *spare = own + disk->nr_queues;
 
@@ -376,11 +376,11 @@ static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
 /**
  * rnbdc_disk_create - allocate tag set and disk, and choose the disk's name
  * @disk: disk of a connected session
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
  * Context: process context, may sleep; takes recovery.lock.
- * Return: 0 with disk->gd allocated but not visible, or a negative errno; the caller must
- * then call rnbdc_disk_remove() and rnbdc_disk_free().
+ * Return: 0 with disk->gd allocated but not visible, or a negative errno. In both cases the
+ * caller must later call rnbdc_disk_remove() and rnbdc_disk_free().
  */
 int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -391,7 +391,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	u32 depth;
 	int ret;
 
-	/* The protocol allows smaller requests, but the block layer requires a page. */
+	/* The protocol allows a smaller max_io, but the block layer requires at least a page. */
 	if (sess->grant.max_io < PAGE_SIZE) {
 		rnbdc_errmsg_set(errmsg,
 				 "the target grants %u bytes per request, less than a page of this machine",
@@ -444,10 +444,10 @@ free_hwqs:
 }
 
 /**
- * rnbdc_disk_add - add the disk and its parent device
- * @disk: disk of a live session; the kernel reads its partition table
+ * rnbdc_disk_add - add the gendisk and its parent device; the kernel reads the partition table
+ * @disk: disk of a live session
  * @groups: attribute groups of the disk's device in sysfs
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
  * Context: process context, may sleep.
  * Return: 0 or a negative errno.
@@ -473,8 +473,8 @@ int rnbdc_disk_add(struct rnbdc_disk *disk, const struct attribute_group **group
  * rnbdc_disk_resized - log a new capacity and send the uevent about it
  * @disk: disk that is attached and not being detached
  *
- * This is the second half of set_capacity_and_notify(). Recovery must not send a uevent,
- * because that takes a global lock and may wait for memory.
+ * The function does the second half of set_capacity_and_notify(). It runs in event_work and
+ * not in recovery, because sending a uevent takes a global lock and can wait for memory.
  *
  * Context: event_work; allocates without waiting for I/O.
  */
@@ -493,7 +493,7 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_remove - separate a disk from its session and parent device, free its number
+ * rnbdc_disk_remove - separate a disk from its session and parent device, free N of rnbdN
  * @disk: disk whose gendisk was deleted, or never added
  *
  * Context: process context, may sleep.
@@ -508,12 +508,12 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 		rnbdc_orphans_leave(hwq);
 		WARN_ON_ONCE(READ_ONCE(hwq->tags));
 		rnbdc_hwq_use(hwq, false);
-		/* Hardware queues of other disks may have waited for the share of this one. */
+		/* Tags reserved for this disk are free: start hardware queues of other disks. */
 		rcu_read_lock();
 		rnbdc_queue_credit(&hwq->queue->ring);
 		rcu_read_unlock();
 	}
-	/* Wait for completion handlers that may still start a hardware queue of this disk. */
+	/* Wait for completion handlers that are about to start a hardware queue of this disk. */
 	synchronize_rcu();
 	if (disk->index >= 0)
 		ida_free(&rnbdc_disk_ida, disk->index);
@@ -522,7 +522,7 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 
 /**
  * rnbdc_disk_free - free gendisk, tag set and hardware queues
- * @disk: disk without references; may have no gendisk
+ * @disk: disk without references, with or without a gendisk
  *
  * Context: process context, may sleep.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Held writes: requests that the target may still execute after a loss. See hold.c.
+ * Held writes: requests that the target can still execute after a loss. See hold.c.
  */
 #ifndef RNBDC_HOLD_H
 #define RNBDC_HOLD_H

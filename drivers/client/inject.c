@@ -2,8 +2,8 @@
 /*
  * Fault points of the client, for tests: rnbd/rnbd/ in debugfs.
  *
- * Documentation/contributing/fault-points.rst describes each fault point, ../core/inject.h how
- * to arm one. A fault point that is not armed has no effect.
+ * Documentation/contributing/fault-points.rst describes each fault point, and ../core/inject.h
+ * describes how to arm one. A fault point that is not armed has no effect.
  */
 
 #include "../core/inject.h"
@@ -43,9 +43,9 @@ static struct rnbd_inject *const rnbdc_inject_points[] = {
 static struct dentry *rnbdc_inject_dir;
 
 /**
- * rnbdc_inject_init - create the files of the fault points
+ * rnbdc_inject_init - create the files of the fault points in debugfs
  *
- * Without debugfs there are no files; the module works without them.
+ * If the kernel has no debugfs, there are no files, and the module works without them.
  *
  * Context: process context, may sleep.
  */

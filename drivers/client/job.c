@@ -2,23 +2,24 @@
 /*
  * Commands that run outside of generic netlink's handler.
  *
- * Operation: Generic netlink calls a handler with a lock held that every generic netlink
+ * Operation: While generic netlink calls a handler, it holds a lock that every generic netlink
  * family of the machine needs. A command that waits for the network or for a disk is
- * therefore a job: the handler checks the request, starts the job and returns without an
- * acknowledgment. A work item executes the command and then sends the acknowledgment with
- * the error and its message, as if the handler had done so. A job is aborted when its
- * requester closes its socket. The list of a discovery stays with its job until the
- * requester dumps it, starts another discovery or closes its socket.
+ * therefore a job: the handler checks the request, starts the job and returns, and netlink
+ * sends no acknowledgment. A work item executes the command and then sends the acknowledgment
+ * with the error and its message, in the form in which netlink acknowledges other commands.
+ * An attach or a discovery is aborted when the requester closes its socket. The list of
+ * exports of a discovery stays with its job until the requester dumps the list, completes
+ * another discovery or closes its socket.
  *
  * Ownership: A job belongs to its work item from rnbdc_job_start() on, and holds references
- * to the request and to the requester's socket until the acknowledgment. A finished job
- * belongs to the list of jobs, and after that to the dump that removes it.
+ * to the request and to the requester's socket until the acknowledgment. A finished discovery
+ * that waits for a dump belongs to the list of jobs, and after that to the dump.
  *
  * Concurrency: Jobs run concurrently. rnbdc_jobs_lock protects the list, and orders the end
- * of a job and the closing of its socket. No command is executed under rnbdc_jobs_lock.
+ * of a job and the closing of its requester's socket. No command runs under rnbdc_jobs_lock.
  *
- * Errors: Starting a job fails while the module is being unloaded. If there is no memory for
- * an acknowledgment, netlink_ack() reports an error on the socket.
+ * Errors: rnbdc_job_start() fails while the module is being unloaded. If there is no memory
+ * for an acknowledgment, netlink_ack() reports an error on the requester's socket.
  */
 
 #include <linux/mutex.h>
@@ -34,7 +35,7 @@
 #include "job.h"
 #include "release.h"
 
-/* Commands wait for memory and for I/O, so they do not use the work queue of recovery. */
+/* Jobs do not use the work queue of recovery, because they can wait for memory and I/O. */
 static struct workqueue_struct *rnbdc_job_wq;
 static LIST_HEAD(rnbdc_jobs);
 static bool rnbdc_jobs_stopped;
@@ -69,7 +70,7 @@ struct rnbdc_job *rnbdc_job_alloc(struct genl_info *info,
 
 /**
  * rnbdc_job_free - free a job
- * @job: job that was not started, or that the caller took from the list
+ * @job: job that was not started, or that the caller has removed from the list of jobs
  *
  * Context: process context, may sleep.
  */
@@ -81,7 +82,7 @@ void rnbdc_job_free(struct rnbdc_job *job)
 	kfree_sensitive(job);
 }
 
-/* Remove the finished job of a socket from the list. Returns NULL if there is none. */
+/* Remove the finished discovery of a socket from the list. Returns NULL if there is none. */
 static struct rnbdc_job *rnbdc_job_remove_finished(u32 portid)
 {
 	struct rnbdc_job *job;
@@ -97,7 +98,7 @@ static struct rnbdc_job *rnbdc_job_remove_finished(u32 portid)
 	return NULL;
 }
 
-/* End a job: keep it for a dump, or free it. Returns true if the requester's socket exists. */
+/* End a job: keep it for a dump, or free it. Returns true if the requester's socket is open. */
 static bool rnbdc_job_end(struct rnbdc_job *job, int error)
 {
 	struct rnbdc_job *old = job;
@@ -128,7 +129,7 @@ static void rnbdc_job_work(struct work_struct *work)
 
 	error = job->run(job, &extack);
 	memzero_explicit(job->secret, sizeof(job->secret));
-	/* rnbdc_job_end() may pass the job to a dump: do not use it afterwards. */
+	/* rnbdc_job_end() frees the job or leaves it to a dump: do not use the job afterwards. */
 	if (rnbdc_job_end(job, error) && (error || header->nlmsg_flags & NLM_F_ACK))
 		netlink_ack(request, header, error, &extack);
 	kfree_skb(request);
@@ -137,7 +138,7 @@ static void rnbdc_job_work(struct work_struct *work)
 
 /**
  * rnbdc_job_start - execute a command in a work item
- * @job: job; belongs to the work item afterwards, or is freed on error
+ * @job: job; on success it belongs to the work item afterwards, on error it is freed
  * @request: message with the request
  * @info: request
  *
@@ -169,11 +170,12 @@ int rnbdc_job_start(struct rnbdc_job *job, struct sk_buff *request, struct genl_
 }
 
 /**
- * rnbdc_job_take_finished - take the finished discovery of a socket off the list of jobs
+ * rnbdc_job_take_finished - remove the finished discovery of a socket from the list of jobs
  * @portid: port of the socket
  *
  * Context: process context, may sleep.
- * Return: the job with the list, which the caller frees, or NULL.
+ * Return: the job, which has the list of exports and which the caller must free, or NULL if
+ * the socket has no finished discovery.
  */
 struct rnbdc_job *rnbdc_job_take_finished(u32 portid)
 {
@@ -185,7 +187,7 @@ struct rnbdc_job *rnbdc_job_take_finished(u32 portid)
 	return job;
 }
 
-/* Abort the running jobs of a socket that is closed, and free its finished job. */
+/* Abort the running jobs of a socket that is closed, and free its finished discovery. */
 static int rnbdc_jobs_notify(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct netlink_notify *notify = data;
@@ -231,7 +233,7 @@ void rnbdc_jobs_stop(void)
 }
 
 /**
- * rnbdc_jobs_init - create the work queue of jobs and register for closed sockets
+ * rnbdc_jobs_init - create the work queue of jobs, and register for events of closed sockets
  *
  * Context: process context, may sleep.
  * Return: 0 or a negative errno.
@@ -250,7 +252,7 @@ int rnbdc_jobs_init(void)
 }
 
 /**
- * rnbdc_jobs_exit - free jobs whose list no dump has taken, and the work queue
+ * rnbdc_jobs_exit - free the work queue, and finished discoveries that no dump has taken
  *
  * Context: process context, may sleep; no job runs, and no command can start one.
  */

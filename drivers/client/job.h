@@ -22,14 +22,14 @@ struct sk_buff;
 struct sock;
 
 /**
- * struct rnbdc_job - a command of generic netlink that may wait
+ * struct rnbdc_job - a command of generic netlink that can wait for the network or a disk
  * @run: function that executes the command; returns 0, or a negative errno with a message set
  * @opt: options of an attach or a discovery
- * @secret: secret that @opt refers to, if there is one
+ * @secret: secret to which the pointer in @opt refers, if the request contains one
  * @disk: disk to detach or to give a new secret, with a reference, or NULL
  * @force: detach the disk although it is open
  * @exports: list that a discovery fills
- * @keep: the job is kept for a dump of @exports if it succeeds
+ * @keep: if the command succeeds, the job is kept for a dump of @exports
  * @portid: port of the requester's socket
  * @seq: sequence number of the request
  *
@@ -40,9 +40,10 @@ struct sock;
  * @request: message of the requester, until it is acknowledged
  * @header: header of the request in @request
  * @sock: socket of the requester, until the request is acknowledged
- * @abort: request to end the command, made when the requester's socket is closed
+ * @abort: abort state; an abort is requested when the requester's socket is closed, or when the
+ *	module is unloaded
  * @gone: the requester's socket is closed; protected by rnbdc_jobs_lock
- * @finished: the command has ended and @exports wait for a dump; protected by
+ * @finished: the command has ended and @exports can be dumped; protected by
  *	rnbdc_jobs_lock
  */
 struct rnbdc_job {

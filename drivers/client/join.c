@@ -3,15 +3,15 @@
  * Further queues of a session: the proof of its key.
  *
  * Operation: The thread that connects a queue other than 0 sends JOIN, answers the
- * challenge of the target with a proof of the key of the session, and waits for the reply,
- * in which the target proves that it knows the key, too. Until then the queue carries no
- * other entries.
+ * challenge of the target with a proof that it knows the key of the session, and waits for
+ * the reply, in which the target proves that it knows the key, too. Until the reply the
+ * queue carries no other entries.
  *
  * Ownership: q->join belongs to the connecting thread, or to the completion handler of the
  * queue while that thread waits.
  *
- * Concurrency: q->join.step says which of the two acts next, and is handed over with
- * release and acquire.
+ * Concurrency: q->join.step says which of the two acts next; release and acquire order the
+ * hand-over.
  *
  * Errors: Each failure sets one constant error message for the user. An unexpected entry is
  * a protocol error.
@@ -35,7 +35,7 @@
 #include "queue.h"
 #include "session.h"
 
-/* Send an entry and wait until the target has answered it. */
+/* Send an entry, and wait until the target has answered or the wait has ended with an error. */
 static int rnbdc_join_send(struct rnbdc_queue *q, u16 type, const void *body, u32 bytes, u32 ms,
 			   struct rnbdc_errmsg *errmsg)
 {
@@ -82,10 +82,10 @@ static int rnbdc_join_make_proof(struct rnbdc_queue *q, struct rnbd_ctl_proof *w
  * @q: queue other than 0
  * @req: connection request of the queue, as sent
  * @ms: milliseconds to wait for each reply
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
  * Context: the thread that connects, may sleep; allocates no memory.
- * Return: 0, -EBUSY if a retry may succeed, or another negative errno.
+ * Return: 0, -EBUSY if a retry can succeed, or another negative errno.
  */
 int rnbdc_join(struct rnbdc_queue *q, const struct rnbd_conn_req *req, u32 ms,
 	       struct rnbdc_errmsg *errmsg)

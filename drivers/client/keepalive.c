@@ -3,18 +3,21 @@
  * Keep-alives of a live session.
  *
  * Operation: keep-alives travel on queue 0, however many connections the session has, and
- * show that the target is alive. Other queues are silent while they have nothing to do. If
- * a reply or credits have been awaited on such a queue for an interval, the client probes
- * the queue with a keep-alive, which the target answers. If no frame arrives then, the queue
- * has failed, and the session loses its connection.
+ * show that the target is alive. A queue other than 0 carries no frames while it has nothing
+ * to do. If the client has awaited a reply or credits on such a queue for a keep-alive
+ * interval, it probes the queue with keep-alives, which the target answers. If no frame
+ * arrives for RNBD_KEEPALIVE_MISSED intervals, the queue fails, and with it the connection
+ * of the session.
  *
  * Ownership: the work item belongs to the session, and ends with its connection.
  *
  * Concurrency: the work item reads the members of queues without their locks. The work item
- * is queued while the session is live, and stopped before the rings are destroyed. On a
- * queue that is being connected no request is in flight, so no frame is expected.
+ * is queued while the session is live, and stopped before the rings are destroyed. The work
+ * item also finds queues that are being connected: no request is in flight there, so no frame
+ * is expected.
  *
- * Errors: a silent target fails the ring (ring_complete.c), and so the session.
+ * Errors: if the target is silent, core/ring_complete.c fails the ring of the queue, which ends
+ * the connection of the session.
  */
 
 #include <linux/jiffies.h>
@@ -30,12 +33,12 @@
 #include "queue_alloc.h"
 #include "session.h"
 
-/* Test whether a frame of the target is expected on a queue: a reply or credits. */
+/* Test whether to probe a queue: queue 0 always, another one if a reply or credits are overdue. */
 static bool rnbdc_queue_expects(const struct rnbdc_queue *q, unsigned long interval)
 {
 	const struct rnbd_ring *ring = &q->ring;
 
-	/* The keep-alives of the session travel on queue 0. */
+	/* On queue 0 keep-alives of the target are always expected. */
 	if (!q->index)
 		return true;
 	return (READ_ONCE(q->in_flight) || READ_ONCE(q->stalled)) &&
@@ -56,7 +59,7 @@ static void rnbdc_keepalive(struct rnbdc_session *sess)
 	}
 }
 
-/* Inject a fault: kill a queue pair. A queue that is not connected has none: kill queue 0. */
+/* Inject a fault: kill the queue pair of a queue, or of queue 0 if the queue is not connected. */
 static noinline void rnbdc_inject_queue_kill(struct rnbdc_session *sess, u32 victim)
 {
 	struct rnbdc_queue *q = sess->queues[victim % sess->nr_queues];

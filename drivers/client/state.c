@@ -2,26 +2,27 @@
 /*
  * States of sessions and disks: transitions, reasons, errors and protocol errors.
  *
- * Operation: The state of a session is the state of its connection. The state of
+ * Operation: The state of a session shows whether it is connected. The state of
  * a disk is visible to users. Only rnbdc_session_set_state() and
  * rnbdc_disk_set_state() change the states: they check the transition and update
  * times and counters. rnbdc_disk_set_state() also emits a trace event and queues
- * event_work, which reports the change. When the connection of a live session
+ * event_work, which reports the change. When a connection of a live session
  * fails, the session becomes RNBDC_SESS_LOST, its live disks become
- * RNBDC_RECONNECTING, and recover_work is queued. When a connection fails while it
- * is being established, the connecting thread notices the failure and cleans up.
- * This file also holds the lists of disks and the work queues.
+ * RNBDC_RECONNECTING unless they are deactivated, and recover_work is queued. When
+ * a connection fails while it is being established, the thread that establishes it
+ * notices the failure and cleans up. This file also defines the lists of disks and
+ * the work queues.
  *
- * Ownership: A recorded change belongs to its disk. A queued event_work holds a
- * reference on the disk.
+ * Ownership: The record of a change of state is part of its disk. A queued
+ * event_work holds a reference on the disk.
  *
  * Concurrency: sess->lock protects the states of a session and of its disks, the
- * reasons, and the queueing of recover_work. So if a task finds that the state
- * needs no recovery and then cancels recover_work, nothing queues it again. A
- * state may change in interrupt context; event_work reports the changes later, in
- * order.
+ * reasons, and the queueing of recover_work on a loss. So after a session has been
+ * closed, only recover_work queues recover_work, and recover_work does not run again
+ * once it is cancelled. A state can change in interrupt context; event_work reports
+ * the changes later, in order.
  *
- * Errors: The first reason for the end of a connection is kept. An invalid
+ * Errors: If a connection fails for several reasons, the first is kept. An invalid
  * transition is refused and changes nothing. Protocol errors are counted per
  * session and per kind.
  */
@@ -82,8 +83,9 @@ static const u8 rnbdc_state_next[] = {
  * rnbdc_schedule_events - queue event_work
  * @disk: disk on which the caller holds a reference
  *
- * The queued work item holds a reference. If it was queued already, refcount_dec() drops the
- * surplus reference, which cannot be the last because the caller holds one.
+ * The queued work item holds a reference on the disk. If the work item was queued already,
+ * refcount_dec() drops the surplus reference, which cannot be the last because the caller
+ * holds one.
  *
  * Context: any.
  */
@@ -156,7 +158,7 @@ static bool rnbdc_disk_set_state(struct rnbdc_disk *disk, enum rnbdc_state state
 }
 
 /**
- * rnbdc_disk_advance - change the state of a disk and queue its report
+ * rnbdc_disk_advance - change the state of a disk and queue a report of the change
  * @disk: disk
  * @state: new state
  *
@@ -174,7 +176,10 @@ bool rnbdc_disk_advance(struct rnbdc_disk *disk, enum rnbdc_state state)
 	return ok;
 }
 
-/* Let a live disk reconnect after the loss of its attachment. Returns false if it cannot. */
+/*
+ * Let a live disk reconnect after the loss of its attachment. Returns false if the disk is not
+ * live or is deactivated.
+ */
 static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
 {
 	lockdep_assert_held(&disk->sess->lock);
@@ -222,7 +227,7 @@ struct rnbdc_disk *rnbdc_next_disk(struct rnbdc_session *sess, struct rnbdc_disk
  * @disk: disk
  *
  * Context: any.
- * Return: true if the disk is being detached or is deactivated, or its attach aborted.
+ * Return: true if the disk is being detached or is deactivated, or its attach was aborted.
  */
 bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
 {
@@ -238,7 +243,7 @@ static bool rnbdc_disks_ending(struct rnbdc_session *sess)
 
 	lockdep_assert_held(&sess->lock);
 
-	/* There may be thousands of disks, but usually one of the first needs a connection. */
+	/* The loop is short even with thousands of disks: usually one of the first ends it. */
 	list_for_each_entry(disk, &sess->disks, entry)
 		if (!rnbdc_disk_ending(disk) && disk->state != RNBDC_FAILED)
 			return false;
@@ -258,7 +263,7 @@ static bool rnbdc_disks_unused(struct rnbdc_session *sess)
 	return !list_empty(&sess->disks);
 }
 
-/* Record a loss. Live disks reconnect unless they are deactivated. */
+/* Record the loss of a connection. Live disks reconnect unless they are deactivated. */
 static void rnbdc_session_lost(struct rnbdc_session *sess)
 {
 	struct rnbdc_recovery *recovery = &sess->recovery;
@@ -277,7 +282,7 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 	}
 }
 
-/* Change the state of a session; no other function does. Returns false if it is invalid. */
+/* Change the state of a session; no other function does. Returns false for an invalid change. */
 static bool rnbdc_session_set_state(struct rnbdc_session *sess,
 				    enum rnbdc_session_state state)
 {
@@ -301,7 +306,7 @@ static bool rnbdc_session_set_state(struct rnbdc_session *sess,
 /**
  * rnbdc_session_set_error - record the error of a failed attempt to connect
  * @sess: session; all its disks that reconnect show the error
- * @text: error message, which is copied, or NULL for the reason of the loss
+ * @text: error message, which is copied; if NULL, each disk shows the reason of its loss
  *
  * Context: any; takes sess->lock.
  */
@@ -365,7 +370,7 @@ bool rnbdc_session_live(struct rnbdc_session *sess)
 	/* A connection that failed while it was established must not become live. */
 	ok = !sess->recovery.broken && rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* Attaches that join the session wait for the connection. */
+	/* Wake tasks that attach disks over this session: they wait for its connection. */
 	if (ok)
 		wake_up_all(&sess->wait);
 	return ok;
@@ -393,7 +398,7 @@ bool rnbdc_disk_live(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_session_close - close a session, which makes no further connection
+ * rnbdc_session_close - close a session, after which it is never connected again
  * @sess: session
  *
  * Context: any; takes sess->lock.
@@ -421,10 +426,10 @@ static void rnbdc_session_break(struct rnbdc_session *sess, const char *reason)
 /**
  * rnbdc_session_fail - mark the connection of a session as unusable
  * @sess: session
- * @reason: constant text; only the first reason of a connection is kept
+ * @reason: constant text; ignored if the connection has failed already
  *
- * A live session begins to recover. If a connection is being established, the connecting
- * thread notices the failure and cleans up.
+ * A live session begins to recover. If a connection is being established, the thread
+ * that establishes it notices the failure and cleans up.
  *
  * Context: any; takes sess->lock.
  */
@@ -443,7 +448,7 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true if all disks have failed or are closing.
+ * Return: true if the session has disks and all of them have failed or are closing.
  */
 bool rnbdc_session_end_unused(struct rnbdc_session *sess)
 {
@@ -484,8 +489,8 @@ u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk)
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true if the discovery was aborted, the session is closed, or no disk needs a
- * connection.
+ * Return: true if the discovery was aborted, the session is closed, or the session has disks
+ * and none of them needs a connection.
  */
 bool rnbdc_session_ending(struct rnbdc_session *sess)
 {
@@ -495,7 +500,7 @@ bool rnbdc_session_ending(struct rnbdc_session *sess)
 	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags))
 		return true;
 	spin_lock_irqsave(&sess->lock, flags);
-	/* Test the state too: a closed session may have no disk, e.g. after a failed attach. */
+	/* Test the state too: a closed session can have no disk, e.g. after a failed attach. */
 	ending = sess->state == RNBDC_SESS_CLOSED || rnbdc_disks_ending(sess);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ending;
@@ -518,15 +523,15 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 			    rnbd_proto_err_text(perr));
 }
 
-/* For recovery, which may block for seconds */
+/* Runs recovery, which can block for seconds */
 struct workqueue_struct *rnbdc_wq;
-/* For attaching again, resizing and further connections, which may wait for the target */
+/* Attaches disks again, resizes disks, makes further connections: these can wait for the target */
 struct workqueue_struct *rnbdc_attach_wq;
-/* For keep-alives, fast_io_fail and starts of hardware queues, which recovery must not delay */
+/* Runs keep-alives, fast_io_fail and starts of hardware queues; recovery must not delay these */
 struct workqueue_struct *rnbdc_timer_wq;
-/* For event reports, which may wait for memory and thus for I/O of a disk */
+/* Runs reports of events, which can wait for memory and thus for I/O of a disk */
 struct workqueue_struct *rnbdc_event_wq;
 LIST_HEAD(rnbdc_disks);
 LIST_HEAD(rnbdc_disks_named);
-DEFINE_MUTEX(rnbdc_disks_lock);	/* protects both lists, and the list of sessions */
+DEFINE_MUTEX(rnbdc_disks_lock);	/* protects the two lists of disks and the list of sessions */
 u8 rnbdc_boot_id[UUID_SIZE];

@@ -6,13 +6,14 @@
  *
  * rnbdc_queue_submit() allocates pool space for the data of a request, stages
  * the RDMA WRITEs of a write (stage.c) and adds the request to the open frame.
- * The frame follows the RDMA WRITEs that were staged for it, in the same post. The frame
- * is posted when the block layer marks a request as the last of a dispatch, when
- * the frame is full, or when its requests write frame_kb KiB, so that the storage of
- * the target starts early. While "gather" frames are sent but not acknowledged, the
- * last request of a dispatch does not send the open frame; the next acknowledgment
- * does. So requests that arrive one at a time share frames, too. The request of a
- * read is sent in the same way; complete.c fetches the data.
+ * The staged RDMA WRITEs and the SEND of the frame are posted together, the SEND last.
+ * The open frame is sent when it is full, when its requests write at least frame_kb KiB,
+ * so that the storage of the target starts early, or at the end of a dispatch, which is
+ * its last request or the stop of the hardware queue. Exception: while the number of
+ * unacknowledged frames is at least the module parameter "gather", the end of a dispatch
+ * does not send the open frame, and the next acknowledgment does. So requests that
+ * arrive one at a time share frames, too. The request of a read is sent in the same way;
+ * complete.c fetches the data.
  *
  * Flow control: a request is accepted only when send-queue entries, pool space, a
  * frame (slot and credit) and a wire tag are available. If one of these is lacking,
@@ -26,13 +27,14 @@
  *
  * Concurrency
  *
- * ring.lock protects all state of a queue and is taken once per submission; in
- * transfer mode "copy" it is dropped while a write is copied to bounce memory.
+ * ring.lock protects all state of a queue and is taken once per submission. In
+ * transfer mode "copy", the lock is dropped while the data of a write are copied to
+ * bounce memory.
  *
  * Errors
  *
- * Without a connection rnbdc_down_status() decides whether the block
- * layer keeps a request or fails it. A post that fails ends the connection.
+ * Without a connection rnbdc_down_status() decides whether the block layer keeps a
+ * request or fails it. If the device refuses a post, the connection ends.
  */
 
 #include <linux/blk-mq.h>
@@ -71,10 +73,11 @@ RNBD_PARAM_UINT(frame_kb, 256, 1, 1048576,
 		"KiB written by the requests of a frame at which the frame no longer waits for further requests");
 
 /**
- * rnbdc_guard_wrs - get the work requests to reserve for the guard of a read
+ * rnbdc_guard_wrs - get the number of work requests to reserve for the guard of a read
  * @sess: session whose device is known
  *
- * Each read needs the reservation, because the last RDMA READ of a batch gets a guard.
+ * Each read needs the reservation: the last RDMA READ of a batch of requests gets a guard, and
+ * any read can be the last of its batch.
  *
  * Context: any.
  * Return: 1 if the connection needs read guards, otherwise 0.
@@ -88,7 +91,7 @@ u32 rnbdc_guard_wrs(const struct rnbdc_session *sess)
  * Get an upper bound of the RDMA operations that transfer @nr_sge pieces of memory to or
  * from @nr_extents extents. An extent with k pieces takes at most 1 + (k - 1) / @sge
  * operations. The ends of extents split at most @nr_extents - 1 pieces. A request with
- * more pieces than the stage holds is posted in parts, and each part may add an operation.
+ * more pieces than the stage holds is posted in parts, and each part can add an operation.
  */
 static u32 rnbdc_transfer_wrs(u32 nr_sge, u32 nr_extents, u32 sge)
 {
@@ -96,7 +99,7 @@ static u32 rnbdc_transfer_wrs(u32 nr_sge, u32 nr_extents, u32 sge)
 }
 
 /**
- * rnbdc_max_req_wrs - get the work requests that the largest request can need
+ * rnbdc_max_req_wrs - get the number of work requests that the largest request can need
  * @sess: session whose device is known
  *
  * Context: any.
@@ -124,7 +127,7 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 	if (req->wire.flags & RNBD_REQ_INLINE) {
 		if (write)
 			return 0;
-		/* The read is not mapped yet: it is mapped if the reply has no data. */
+		/* Not mapped yet: a mapping is needed only if the reply carries no data. */
 		if (!sess->opt.copy)
 			nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
 	}
@@ -137,8 +140,8 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 }
 
 /*
- * Inject a fault: write the open frame to the first @units units of the pool, although
- * requests in flight may own them, or to fewer if the send queue lacks entries.
+ * Inject a fault: overwrite the first @units units of the pool with bytes of the open frame,
+ * even if requests in flight own these units. Overwrite fewer if the send queue lacks entries.
  */
 static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
 {
@@ -164,10 +167,10 @@ static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
  * rnbdc_send_frame - send the open frame after the RDMA WRITEs staged for it
  * @q: queue with an open frame
  *
- * The SEND is signalled in two cases. If RDMA WRITEs precede it, its completion
- * releases their pages and send-queue entries. If earlier requests are in flight, its
- * completion sends the requests that were gathered until then. A post that fails ends
- * the connection.
+ * The SEND is signalled in two cases. If RDMA WRITEs precede the SEND, the handler of its
+ * completion releases their pages and send-queue entries. If earlier requests are in flight,
+ * the handler sends the open frame, in which further requests were gathered until then. If
+ * the device refuses the post, the connection ends.
  *
  * Context: any, ring.lock held.
  */
@@ -187,7 +190,7 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 		first->send_flags |= flags;
 		flags = 0;
 	}
-	/* The completion releases pages of writes, and sends gathered requests. */
+	/* The handler of the completion releases pages of writes, or sends gathered requests. */
 	if (q->open_wrs || q->in_flight > q->open_reqs)
 		flags |= IB_SEND_SIGNALED;
 	if (rnbd_inject(&rnbdc_inject_fail_post, NULL)) {
@@ -207,7 +210,10 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 	rnbdc_stage_reset(&q->out);
 }
 
-/* At the end of a dispatch, send the open frame unless "gather" frames are in flight. */
+/*
+ * At the end of a dispatch, send the open frame unless at least "gather" frames are
+ * unacknowledged.
+ */
 static void rnbdc_flush_frame(struct rnbdc_queue *q)
 {
 	if (!q->ring.open)
@@ -218,11 +224,11 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 		q->stats.gathered++;
 }
 
-/* Stop a hardware queue at a high watermark. */
+/* Stop a hardware queue whose request lacks a credit, a tag or send-queue entries. */
 static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 				enum rnbdc_stall stall)
 {
-	/* The stop ends the dispatch, because no further request follows. */
+	/* No further request follows until the hardware queue is started: send the frame now. */
 	rnbdc_flush_frame(q);
 	rnbdc_hwq_stall(hwq, stall);
 	return BLK_STS_RESOURCE;
@@ -258,7 +264,7 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
 		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
 					    req->wire.extents);
 	if (unlikely(extents < 0)) {
-		/* The stop ends the dispatch, as in rnbdc_stall(). */
+		/* Send the open frame before the stop, as in rnbdc_stall(). */
 		rnbdc_flush_frame(q);
 		if (may)
 			rnbdc_hwq_wait(req->hwq, units);
@@ -281,7 +287,7 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
  *
  * Context: any.
  * Return: BLK_STS_TRANSPORT, a path error, after which multipath sends the request over
- * another path. Two other errors are no path errors: BLK_STS_RESV_CONFLICT if the host was
+ * another path. The two other results are no path errors: BLK_STS_RESV_CONFLICT if the host was
  * fenced or has lost its ownership, and BLK_STS_TARGET if acknowledged writes are lost,
  * because a flush over another path would succeed without these writes.
  */
@@ -298,8 +304,8 @@ blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk)
  * @disk: disk
  *
  * Context: any.
- * Return: BLK_STS_RESOURCE while I/O waits, so that the block layer keeps the request;
- * rnbdc_lost_status() while I/O fails.
+ * Return: rnbdc_lost_status() if I/O of the disk fails without a connection. Otherwise I/O
+ * waits for a connection: BLK_STS_RESOURCE makes the block layer keep the request.
  */
 blk_status_t rnbdc_down_status(const struct rnbdc_disk *disk)
 {
@@ -333,7 +339,7 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 	if (unlikely(status))
 		return status;
 	if (q->sess->opt.copy && unlikely(!rnbdc_bounce_map(q, req))) {
-		/* The block layer dispatches the request again after a moment. */
+		/* No bounce memory: the block layer dispatches the request again after a delay. */
 		rnbdc_free_space(q, req);
 		return BLK_STS_RESOURCE;
 	}
@@ -400,11 +406,14 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 		rnbdc_stage_req(q, &q->out, req);
 		q->open_bytes += req->wire.length;
 		used = q->open_wrs - used;
-		/* Return surplus entries: rnbdc_req_wrs() is an upper bound. */
+		/* Return surplus send-queue entries: rnbdc_req_wrs() is an upper bound. */
 		if (!WARN_ON_ONCE(used > req->wrs))
 			q->sq_free += req->wrs - used;
 	}
-	/* The block layer may not mark a last request if it finds the queue stopped. */
+	/*
+	 * The block layer ends a dispatch when the hardware queue is stopped, possibly without
+	 * marking a request as the last.
+	 */
 	if (rnbdc_hwq_stopped(req->hwq) || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
 		rnbdc_send_frame(q);
 	else if (last)
@@ -419,8 +428,9 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
  * @last: the request is the last of this dispatch
  *
  * Context: any; takes ring.lock.
- * Return: BLK_STS_OK, BLK_STS_RESOURCE with the hardware queue stopped, or
- * rnbdc_down_status(). After an error the caller still owns the request.
+ * Return: BLK_STS_OK; BLK_STS_RESOURCE if the request lacks a resource, so that the block
+ * layer dispatches it later; without a connection, rnbdc_down_status(). Unless BLK_STS_OK is
+ * returned, the caller still owns the request.
  */
 blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool last)
 {
@@ -432,7 +442,7 @@ blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool 
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (q->sess->opt.copy && rnbd_op_data_out(req->wire.op) &&
 	    !(req->wire.flags & RNBD_REQ_INLINE)) {
-		/* Copy without the lock, which disables interrupts. */
+		/* Drop the lock for the copy, because interrupts are disabled while it is held. */
 		status = rnbdc_place_locked(q, req);
 		if (unlikely(status))
 			goto unlock;

@@ -9,8 +9,8 @@
  * /sys/kernel/rnbd/violations/ counts the protocol errors of all targets by
  * kind.
  *
- * Ownership: The files of a disk exist while the disk is added. The session exists
- * at least as long.
+ * Ownership: The files of a disk exist from the addition of the disk to its removal.
+ * The session exists at least as long.
  *
  * Concurrency: Counters are read under the lock of their queue, resources of
  * the connection under conn_lock.
@@ -72,7 +72,7 @@ RNBDC_ATTR_SHOW(reason, "%s", READ_ONCE(disk->log.reason) ?: "");
 RNBDC_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&disk->sess->stats.proto_errs));
 RNBDC_ATTR_SHOW(export, "%s", disk->opt.export);
 RNBDC_ATTR_SHOW(address, "%pISpc", &disk->sess->opt.dst);
-/* Only for root: a program that knows this and the host id can impersonate the session. */
+/* Only for root: session id and host id suffice to impersonate a host without a secret. */
 RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", disk->sess->id);
 RNBDC_ATTR_SHOW(export_id, "%pU", disk->export_uuid);
 
@@ -87,7 +87,10 @@ static ssize_t last_error_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(last_error);
 
-/* Show why the latest attempt to connect a queue failed; empty if all are connected. */
+/*
+ * Show why the latest attempt to connect a queue other than 0 failed. The file is empty if all
+ * queues are connected.
+ */
 static ssize_t connection_error_show(struct device *dev, struct device_attribute *attr,
 				     char *buf)
 {
@@ -111,14 +114,14 @@ static ssize_t next_try_ms_show(struct device *dev, struct device_attribute *att
 }
 static DEVICE_ATTR_RO(next_try_ms);
 
-/* Deactivate a disk for good. The removal of the file, by a detach, waits for this function. */
+/* Deactivate a disk for good. A detach removes the file, and waits until this function ends. */
 static ssize_t deactivate_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
 	bool on;
 	int ret = kstrtobool(buf, &on);
 
-	/* The mode of the file does not suffice: root of a container may lack the capability. */
+	/* The file mode does not suffice: root of a container can write without the capability. */
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (ret)
@@ -132,7 +135,7 @@ static DEVICE_ATTR_WO(deactivate);
 
 /*
  * Show the remote access flags that the device reports for the queue pairs, combined over
- * all queues. The value is 0 unless the driver cannot disable remote access.
+ * all queues. A value other than 0 means that the driver cannot disable remote access.
  */
 static ssize_t remote_access_show(struct device *dev,
 				  struct device_attribute *attr, char *buf)
@@ -142,7 +145,7 @@ static ssize_t remote_access_show(struct device *dev,
 	unsigned int noio;
 	int ret = -ENOTCONN;
 
-	/* Recovery may wait for conn_lock, so an allocation must not wait for recovery. */
+	/* Recovery can wait for conn_lock, so an allocation under it must not wait for I/O. */
 	noio = memalloc_noio_save();
 	mutex_lock(&sess->conn_lock);
 	for (i = 0; i < sess->nr_queues; i++) {
@@ -367,7 +370,7 @@ static void rnbdc_fill_disk_attrs(void)
 		*file = (struct device_attribute) {
 			.attr = { .name = row->name, .mode = row->mode },
 			.show = rnbdc_option_show,
-			/* A read-only file has no store: chmod could make it writable. */
+			/* chmod can make a read-only file writable: omit the store function. */
 			.store = row->mode & 0200 ? rnbdc_option_store : NULL,
 		};
 		*next++ = &file->attr;

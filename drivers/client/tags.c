@@ -33,7 +33,10 @@ void rnbdc_queue_grow_tags(struct rnbdc_queue *q)
 	u32 i, more;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	/* Insert them at the bottom of the stack, the highest first: low tags are used first. */
+	/*
+	 * Insert the new tags below the free ones, and the highest at the bottom. Tags are taken
+	 * from the top, so low tags are used first.
+	 */
 	more = q->ring.out.depth - q->nr_tags;
 	memmove(q->free_tags + more, q->free_tags, q->nr_free_tags * sizeof(*q->free_tags));
 	for (i = 0; i < more; i++)
@@ -44,7 +47,7 @@ void rnbdc_queue_grow_tags(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_queue_trim_tags - give up the wire tags from a number on, if they are free
+ * rnbdc_queue_trim_tags - give up the wire tags from @depth on if all of them are free
  * @ring: ring of the queue
  * @depth: number of tags to keep
  *

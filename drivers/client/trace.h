@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the client: changes of state, frames, replies and watermarks. Their keys are
- * session or disk, queue, and tag or frame number.
+ * Tracepoints of the client: changes of the state of disks, sent request frames, replies, and
+ * stops and starts of hardware queues (watermarks). The events name the session or the disk, and
+ * the queue, the wire tag and the frame number where they apply.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnbd

@@ -3,10 +3,10 @@
  * Turns: limit on the number of disks of a session that attach again at the same time.
  *
  * Operation: The target accepts a limited number of unanswered ATTACH requests of a
- * session. A disk waits for the answer in its attach_work, which occupies a worker. If a
- * thousand disks of a session did so, other sessions would lack workers to reconnect.
- * Therefore only as many disks as the target accepts have a turn, and the others wait in a
- * list without a worker.
+ * session. The attach_work of a disk waits for the answer, and occupies a worker until then.
+ * If a thousand disks of a session waited so, other sessions would lack workers. Therefore at
+ * most as many disks of a session as the target accepts requests have a turn, and only they
+ * send a request. The other disks wait in a list and occupy no worker.
  *
  * Ownership: The list holds no references. A disk leaves the list before it is freed.
  *

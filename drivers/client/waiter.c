@@ -2,16 +2,16 @@
 /*
  * Hardware queues that wait for space of the pool.
  *
- * Operation: The waiters of a session are served first in, first out (rule R8). The first
- * waiter gets a turn when enough units are free: those that it needs, and those that it
- * must leave for others. The session keeps these units for the waiter until it has
- * allocated. While other hardware queues wait, only a waiter with a turn takes space.
+ * Operation: The waiters of a session are served first in, first out. The first waiter
+ * gets a turn when enough units are free: those that it needs, and those that it must leave
+ * for others. The session keeps these units for the waiter until the waiter has allocated.
+ * While any hardware queue waits, only a hardware queue with a turn may allocate.
  *
- * Hung storage may hold the space that the first waiter needs. Therefore, when the first
- * waiter has waited from one call of rnbdc_space_tick() to the next, other hardware queues
- * may allocate before it until the following call, and then in every second interval. A
- * turn that is not used within two calls ends, because the block layer may have no request
- * left to dispatch.
+ * There is an exception, because hung storage can hold the space that the first waiter
+ * needs. If the same hardware queue is the first waiter at two successive calls of
+ * rnbdc_space_tick(), the second call lets other hardware queues allocate before it. Each
+ * further call alternately forbids and allows this. A turn that is not used within two calls
+ * ends, because the block layer possibly has no request left to dispatch.
  *
  * Ownership: A waiter is part of a hardware queue. rnbdc_space_forget() is called before
  * the hardware queue is freed.
@@ -48,8 +48,8 @@ static void rnbdc_space_unlink(struct rnbdc_space *space, struct rnbdc_waiter *w
 }
 
 /*
- * Get the units that must be free for the turn of a waiter. They are limited to the size of
- * the pool, which may have shrunk since the wait began.
+ * Get the units that must be free for the turn of a waiter: its need and what it must leave
+ * free. The sum is limited to the size of the pool, which can have shrunk, but not below the need.
  */
 static u32 rnbdc_space_need(const struct rnbdc_space *space, const struct rnbdc_waiter *waiter)
 {
@@ -85,7 +85,10 @@ static bool rnbdc_space_wake_one(struct rnbdc_space *space, struct rnbdc_waiter 
 /**
  * rnbdc_space_wake - give turns to waiters whose needs are met
  * @space: pool
- * @cache: queue whose lock is held and whose free units count for its own waiters, or NULL
+ * @cache: blocks of a queue whose lock is held, or NULL. A waiter of this queue also gets a
+ *	turn if these blocks alone have enough free units
+ *
+ * If rnbdc_space.strict is set, the function stops at the first waiter whose need is not met.
  *
  * Context: any; rnbdc_space.lock held.
  */
@@ -106,7 +109,7 @@ void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache
  * rnbdc_space_lack - note that a request has found too little space
  * @space: pool
  *
- * The owner may then request more space from the target (lease.c).
+ * The session then requests more space from the target if its pool may grow (lease.c).
  *
  * Context: any.
  */
@@ -127,8 +130,8 @@ void rnbdc_space_lack(struct rnbdc_space *space)
  * @space: pool
  *
  * Context: any.
- * Return: true if a request has lacked space since the latest call, and the pool has not
- * grown since then.
+ * Return: true if a request has lacked space since the previous call of this function, and the
+ * pool has not grown after that request.
  */
 bool rnbdc_space_reset_lack(struct rnbdc_space *space)
 {
@@ -172,11 +175,11 @@ void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare)
 		waiter->again = false;
 		rnbdc_space_update(space);
 	} else if (waiter->turn) {
-		/* The hardware queue has stopped again during its turn: start it once more. */
+		/* The hardware queue has stopped during its turn: it must be started again. */
 		waiter->started = false;
 	}
 	WRITE_ONCE(space->lacks, true);
-	/* Space may have become free since the allocation failed. */
+	/* The work item tests again: space has possibly become free since the allocation failed. */
 	space->kick(space);
 	spin_unlock_irqrestore(&space->lock, flags);
 }
@@ -228,8 +231,8 @@ void rnbdc_space_forget_all(const struct rnbdc_cache *cache)
  * @waiter: hardware queue
  *
  * Context: any; the lock of its queue held.
- * Return: true if the hardware queue has a turn, no hardware queue waits, or others may pass
- * the first waiter at present.
+ * Return: true if the hardware queue has a turn, if no hardware queue waits, or if others may
+ * allocate before the first waiter at present.
  */
 bool rnbdc_space_may_take(struct rnbdc_space *space, const struct rnbdc_waiter *waiter)
 {
@@ -254,7 +257,7 @@ void rnbdc_space_served(struct rnbdc_waiter *waiter, bool success)
 
 	spin_lock(&space->lock);
 	if (waiter->turn || success) {
-		/* After a turn without success the hardware queue waits in front of all others. */
+		/* A hardware queue whose turn was without success waits in front of all others. */
 		waiter->again = !success;
 		rnbdc_space_unlink(space, waiter);
 		if (success)
@@ -290,7 +293,7 @@ struct rnbdc_waiter *rnbdc_space_next_turn(struct rnbdc_space *space)
 }
 
 /**
- * rnbdc_space_tick - end unused turns, and decide whether others may pass the first waiter
+ * rnbdc_space_tick - end unused turns, and decide if others may allocate before the first waiter
  * @space: pool
  *
  * The owner must call this function periodically while there are waiters or turns.

@@ -7,17 +7,17 @@
  * The modules are written for the newest kernel. Where the block layer of an older kernel
  * differs, this header supplies the newest form. Kbuild compiles the probes in
  * drivers/compat/probes before the modules; each RNBD_HAVE_* macro is the result of the probe
- * of that name. No other file may test such a macro. No file tests a version number, because
- * distributions backport changes.
+ * of that name. Only headers in drivers/compat may test such a macro. No file tests a kernel
+ * version, because distributions backport changes.
  *
  * Ownership, concurrency
  *
- * Those of the wrapped function of the kernel.
+ * Each function follows the rules of the kernel function that it wraps.
  *
  * Errors
  *
- * Those of the wrapped function of the kernel. If a kernel has neither form, the probe ends
- * the build.
+ * Each function returns the errors of the kernel function that it wraps. If a kernel has
+ * neither the newest nor the older form, the probe does not compile and the build ends.
  */
 #ifndef RNBD_COMPAT_BLOCK_H
 #define RNBD_COMPAT_BLOCK_H

@@ -4,18 +4,18 @@
  *
  * Operation
  *
- * See drivers/compat/block.h. On a kernel without CONFIG_BLK_CGROUP, which has no io
- * controller, the functions find no cgroup. Otherwise they use functions that the kernel
+ * drivers/compat/block.h describes the probes. On a kernel without CONFIG_BLK_CGROUP, which
+ * has no io controller, the functions find no cgroup. Otherwise they use functions that the kernel
  * exports to modules: cgroup_get_from_path(), cgroup_get_e_css(),
  * bio_associate_blkg_from_css() and kthread_associate_blkcg().
  *
  * Ownership, concurrency
  *
- * Those of the wrapped function of the kernel.
+ * Each function follows the rules of the kernel function that it wraps.
  *
  * Errors
  *
- * -EOPNOTSUPP without the controller.
+ * Without CONFIG_BLK_CGROUP, a function that returns an error returns -EOPNOTSUPP.
  */
 #ifndef RNBD_COMPAT_CGROUP_H
 #define RNBD_COMPAT_CGROUP_H
@@ -30,7 +30,7 @@
  * rnbd_compat_cgroup_io - check whether bios can be charged to cgroups of version 2
  *
  * Context: any.
- * Return: true if the io controller is enabled, and is that of version 2.
+ * Return: true if the io controller is enabled and belongs to the hierarchy of version 2.
  */
 static inline bool rnbd_compat_cgroup_io(void)
 {
@@ -77,8 +77,8 @@ static inline bool rnbd_compat_cgroup_alive(const struct cgroup *cgroup)
  * @cgroup: cgroup
  *
  * Context: any.
- * Return: state of the cgroup, or of its nearest living ancestor that has the controller, with
- * a reference.
+ * Return: the state, with a reference. It is that of the cgroup if the controller is enabled
+ * there; otherwise that of its nearest ancestor with the controller.
  */
 static inline struct cgroup_subsys_state *rnbd_compat_cgroup_css(struct cgroup *cgroup)
 {

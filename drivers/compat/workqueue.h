@@ -4,8 +4,9 @@
  *
  * Operation
  *
- * See drivers/compat/block.h. On an older kernel, work without WQ_UNBOUND runs on the CPU that
- * queues it. A newer kernel requires one of the flags WQ_UNBOUND and WQ_PERCPU.
+ * drivers/compat/block.h describes the probes. A newer kernel requires one of the flags
+ * WQ_UNBOUND and WQ_PERCPU. An older kernel has no WQ_PERCPU: there, work of a work queue
+ * without WQ_UNBOUND runs on the CPU that queues it, so WQ_PERCPU is defined as 0.
  */
 #ifndef RNBD_COMPAT_WORKQUEUE_H
 #define RNBD_COMPAT_WORKQUEUE_H

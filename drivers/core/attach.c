@@ -42,7 +42,7 @@ void rnbd_encode_attach(struct rnbd_ctl_attach *wire, const struct rnbd_attach_i
 		.fence_generation = cpu_to_le32(info->fence_generation),
 		.owner_generation = cpu_to_le32(info->owner_generation),
 	};
-	/* The last byte is NUL even if the name of the caller is too long. */
+	/* The last byte stays NUL even if the name in @info is too long. */
 	memcpy(wire->export, info->export, strnlen(info->export, sizeof(wire->export) - 1));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_attach);
@@ -119,10 +119,10 @@ static enum rnbd_proto_err rnbd_check_refusal(const struct rnbd_ctl_attach_reply
 /**
  * rnbd_decode_attach_reply - check and decode the answer to a request to attach
  * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH_REPLY
- * @grant: result; if grant->status is not RNBD_ST_OK, only handle and retry_ms are set in
- *	addition
+ * @grant: result; if grant->status is not RNBD_ST_OK, the members other than handle, status and
+ *	retry_ms are zero
  *
- * The geometry of an accepted grant suits the block layer, see rnbd_geometry_ok().
+ * If grant->status is RNBD_ST_OK, its geometry suits the block layer, see rnbd_geometry_ok().
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @grant is untouched.

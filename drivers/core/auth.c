@@ -4,9 +4,9 @@
  *
  * Operation: see Documentation/reference/protocol-authentication.rst. The text is the input of
  * the HMAC. It has a fixed form and begins with a label for its purpose, so a proof for one
- * purpose is not valid for another. The text is built by encoding what the decoders returned.
- * The decoders accept only bytes that the encoders would send, so both ends build the same
- * text.
+ * purpose is not valid for another. Each end builds the text by encoding values: the client
+ * its own ones, the target those that it has decoded. The decoders accept only bytes that the
+ * encoders would send, so both ends build the same text.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -16,7 +16,7 @@
 
 /**
  * rnbd_auth_begin - begin the text that is authenticated on connection 0
- * @text: result, without nonces, target UUID and label
+ * @text: result; the caller adds nonces, target UUID and label
  * @req: connection request of connection 0
  * @login: login, or NULL if the client requests a list of exports
  *
@@ -48,7 +48,7 @@ EXPORT_SYMBOL_GPL(rnbd_auth_label);
 
 /**
  * rnbd_auth_join - begin the text that is authenticated on a connection other than 0
- * @text: result, without nonces and label
+ * @text: result; the caller adds nonces and label
  * @req: connection request of that connection
  *
  * Context: any.

@@ -5,10 +5,10 @@
  * Operation: encoders convert structures from native byte order to the wire format of
  * <rnbd/wire.h>; all reserved bytes are zero. A decoder trusts no byte of a peer. Each decoder
  * copies a wire structure to the stack and reads only the copy, so no byte is read twice. The
- * checks follow the order of the protocol's rules, and the result is written after the last
- * check. The caller only checks what a decoder cannot know: whether a tag is in use, whether
- * the length of a reply is that of its request, and whether another request uses a pool
- * extent.
+ * checks follow the order of the rules in the description of the protocol, and the result is
+ * written after the last check. The caller only checks what a decoder cannot know: whether a
+ * tag is in use, whether the length of a reply is that of its request, and whether another
+ * request uses a pool extent.
  *
  * Arithmetic on numbers of a peer uses 64 bits, where sums of 32-bit numbers cannot overflow,
  * or subtracts numbers that were compared before. The limits (struct rnbd_limits, struct
@@ -17,8 +17,8 @@
  * Ownership: struct rnbd_frame points into the buffer that it was decoded from, and is valid
  * as long as that buffer.
  * Concurrency: the buffer of a frame must not change while it is decoded. A receive slot does
- * not change, because no peer has a key for it. Even if it did, a decoder would accept only
- * numbers that are within the limits.
+ * not change, because no peer has a memory key for it. Even if it changed, a decoder would
+ * accept only numbers that are within the limits.
  * Errors: a decoder that returns an error leaves its result untouched, unless its kernel-doc
  * says otherwise.
  */

@@ -19,7 +19,8 @@ static bool rnbd_ring_slots_ok(u16 slots)
 
 /*
  * Copy @size bytes of private data. The connection manager does not transmit the length, so
- * @len can be larger than what the peer sent; the rest is zero.
+ * @len can be larger than the number of bytes that the peer sent; the bytes after these are
+ * zero.
  */
 static enum rnbd_proto_err rnbd_copy_private(const void *buf, u32 len, void *copy,
 					     u32 size)
@@ -68,7 +69,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_req);
  * @req: result
  *
  * The caller should answer RNBD_PERR_VERSION with RNBD_ST_VERSION: the peer uses another
- * version of this protocol. Only magic and version were checked then.
+ * version of this protocol. In this case only magic number and version were checked.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @req is untouched.
@@ -106,7 +107,10 @@ enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 	    out.slot_size > RNBD_SLOT_SIZE_MAX ||
 	    !rnbd_multiple(out.slot_size, RNBD_SLOT_SIZE_ALIGN))
 		return RNBD_PERR_GEOMETRY;
-	/* Connection 0 begins an epoch; the attempts of other connections are later. */
+	/*
+	 * The epoch is the attempt number of connection 0. The attempt number of another
+	 * connection is higher.
+	 */
 	if (!out.epoch || (out.conn ? out.attempt <= out.epoch : out.attempt != out.epoch))
 		return RNBD_PERR_EPOCH;
 	if (rnbd_all_zero(out.host_id, sizeof(out.host_id)) ||
@@ -201,12 +205,13 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
  * rnbd_decode_cm_rej - check and decode the private data of a rejected connection request
  * @buf: private data; may be NULL if @len is 0
  * @len: bytes at @buf; those after struct rnbd_cm_rej must be zero
- * @info: result. Its version may be any number from 1, because two versions learn of each
- *	other by a reject; it is 0 if the private data have none
+ * @info: result. Its version can be any number from 1, because a target that supports other
+ *	versions reports the highest one in a reject; the version is 0 if all private data are
+ *	zero
  *
- * Private data of zeros only mean RNBD_ST_BUSY. The connection manager of the target sends
- * them when it rejects a request by itself, because the target stopped listening or ended an
- * accepted connection before it was established.
+ * If all private data are zero, the result is RNBD_ST_BUSY. The connection manager of the target
+ * sends such a reject by itself, because the target stopped listening or ended an accepted
+ * connection before it was established.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.

@@ -24,9 +24,9 @@ struct rnbd_conn_req {
 
 /**
  * struct rnbd_refusal - decoded struct rnbd_cm_rej
- * @version: highest version that the target supports; 0 if there is none
+ * @version: highest protocol version that the target supports; 0 if the reject carried none
  * @status: reason, enum rnbd_status
- * @retry_ms: milliseconds after which to connect again, or 0 if the client may choose
+ * @retry_ms: milliseconds after which to connect again, or 0 if the client may choose the time
  */
 struct rnbd_refusal {
 	u16 version;

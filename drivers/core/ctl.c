@@ -4,8 +4,9 @@
  *
  * Operation: an entry has a head, with its type and length, and a body. A receiver iterates
  * over the entries of a frame with rnbd_decode_ctl(), copies the body of a known type with
- * rnbd_ctl_body(), and passes an entry of another type to rnbd_ctl_unknown(). So later
- * versions can add types, and members at the end of bodies.
+ * rnbd_ctl_body(), and passes an entry of another type to rnbd_ctl_unknown(). So a later
+ * version can add types, which an older receiver skips unless they are mandatory, and members
+ * at the end of bodies, which an older receiver accepts if they are zero.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -17,7 +18,7 @@
 /**
  * rnbd_encode_ctl - encode the head and the body of an entry
  * @buf: result, at least sizeof(struct rnbd_ctl) + entry->bytes bytes
- * @entry: entry; its length must fit 16 bits
+ * @entry: entry; the length of its head and body must fit 16 bits
  *
  * Context: any.
  */
@@ -42,7 +43,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_ctl);
  * @pos: position of the entry; advanced to the next entry
  * @entry: result; points into the frame
  *
- * The last entry must end with the frame.
+ * The last entry must end at the last byte of the frame.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @pos and @entry are untouched.
@@ -62,7 +63,7 @@ enum rnbd_proto_err rnbd_decode_ctl(const struct rnbd_frame *frame, struct rnbd_
 		return RNBD_PERR_SHORT;
 	type = le16_to_cpu(head.type);
 	length = le16_to_cpu(head.length);
-	/* No underflow: the head was copied from this offset. */
+	/* No underflow: rnbd_copy_entry() has checked that the head lies within the frame. */
 	left = frame->bytes - pos->offset;
 
 	if (!(type & ~RNBD_CTL_MANDATORY))

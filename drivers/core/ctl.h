@@ -26,7 +26,7 @@ struct rnbd_ctl_entry {
 /**
  * struct rnbd_ctl_pos - position in a CONTROL frame; zero at the beginning
  * @index: index of the next entry
- * @offset: bytes of all entries before it
+ * @offset: bytes of all entries before the next entry
  */
 struct rnbd_ctl_pos {
 	u16 index;

@@ -28,7 +28,7 @@ void rnbd_encode_export(struct rnbd_ctl_export *wire, const struct rnbd_export_i
 		.logical_block = cpu_to_le32(info->logical_block),
 		.flags = cpu_to_le32(info->flags),
 	};
-	/* the last byte is NUL even if the name of the caller is too long */
+	/* The last byte stays NUL even if the name in @info is too long. */
 	memcpy(wire->name, info->name, strnlen(info->name, sizeof(wire->name) - 1));
 	memcpy(wire->uuid, info->uuid, sizeof(wire->uuid));
 }
@@ -39,8 +39,8 @@ EXPORT_SYMBOL_GPL(rnbd_encode_export);
  * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_EXPORT
  * @info: result
  *
- * Name, block size and capacity follow the rules of ATTACH and its reply. Whether another
- * export of the list has the same name is not checked.
+ * The rules for name, block size and capacity are those of ATTACH and ATTACH_REPLY. The function
+ * does not check whether another export of the list has the same name.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Amount of memory that an RDMA device maps at once.
+ * Size limit of a piece of memory that is mapped for an RDMA device.
  *
- * Operation: the client limits the pieces of its requests by it, the target those of its pool.
+ * Operation: the client limits the pieces of the data of its requests to this size, the target
+ * the pieces of its pools.
  * Ownership: nothing is allocated or kept.
  * Concurrency: any context.
  * Errors: none.
@@ -18,7 +19,7 @@
  * @dev: device
  *
  * Context: any.
- * Return: bytes; may be less than the device accepts if DMA bounce buffers (swiotlb) are in
+ * Return: bytes; can be less than the device accepts if DMA bounce buffers (swiotlb) are in
  * use.
  */
 static inline size_t rnbd_max_segment_size(struct ib_device *dev)

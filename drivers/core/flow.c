@@ -4,31 +4,33 @@
  *
  * Operation
  *
- * A credit is a posted receive slot, so the slots that a connection holds limit the number of
- * frames that its peer may send. A connection begins with few slots at each end. The sender of
- * frames asks for twice as many slots when its credits run low. A client asks for twice as
- * many requests when one has waited for another to end. The receiver allocates as much of this
- * as it can and answers with the new numbers; the new slots are credits of the sender.
+ * A credit is a receive slot that the peer has posted, so the slots of an end limit the number
+ * of frames that its peer may send. A connection begins with few slots at each end. An end
+ * whose credits run low asks the peer for twice as many slots. A client also asks for twice as
+ * many requests in flight when a request had to wait because the allowed number was in flight.
+ * Both numbers are in one control entry, SLOTS. The peer allocates as much as it can and
+ * answers with the new numbers. Each new slot is a new credit.
  *
- * At the end of an observation period in which less than a quarter was in use, the sender
- * reduces the number to twice what was used. The device cannot take a posted slot back, so the
- * sender spends the credits that it gives up: the frame with the request is the first one,
- * empty frames follow, and the receiver posts none of their slots again. A client no longer
- * uses the requests that it gives up when it sends the SLOTS entry.
+ * If the highest number of slots (or requests) that were in use during an observation period is
+ * less than a quarter of the available ones, SLOTS reduces the available number to twice this
+ * highest number. A device cannot take a posted slot back, so the sender of SLOTS spends the
+ * credits that it gives up: the frame with SLOTS uses the first of them, and empty frames use
+ * the others. The receiver does not post the slots of these frames again. From the time at
+ * which it sends SLOTS, a client uses only the reduced number of requests.
  *
  * Ownership: nothing is allocated here.
  *
  * Concurrency: the lock of the connection protects both directions.
  *
- * Errors: a request or an answer of the peer that is not valid is a protocol error. If the
- * peer grants no more, it is not asked again before the end of the observation period.
+ * Errors: an invalid SLOTS or SLOTS_REPLY of the peer is a protocol error. If the peer grants
+ * no more, it is not asked for more before the end of the observation period.
  */
 #include "flow.h"
 #include "portable.h"
 
-/* Credits that stay for other frames when credits are given up. */
+/* Number of credits that are kept for other frames when credits are given up. */
 #define RNBD_FLOW_KEEP		3
-/* Limit of credits given up at a time, because the frames are sent with interrupts disabled. */
+/* Limit of credits given up at once: a frame is sent for each, with interrupts disabled. */
 #define RNBD_FLOW_GIVE		64
 
 /* Initial and lowest number of requests of a connection. */
@@ -135,8 +137,9 @@ bool rnbd_flow_less(const struct rnbd_flow_out *out, u16 frames, struct rnbd_slo
 /**
  * rnbd_flow_ask - record a request for slots that is about to be sent
  * @out: direction without an open request
- * @info: numbers in the request. The caller sends one frame for each slot that it gives up,
- *	including the frame with the request, and uses no more requests than @info allows
+ * @info: numbers in the request. If it gives up slots, the caller sends one frame for each of
+ *	them; the frame with the request counts as one. The caller keeps at most info->depth
+ *	requests in flight
  *
  * Context: the lock of the connection held.
  */
@@ -176,7 +179,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->refused = more && info->slots <= out->slots && info->depth <= out->depth;
 	if (info->slots > out->slots)
 		out->credits += info->slots - out->slots;
-	/* If the depth did not grow, a request still waits for a tag. */
+	/* Without a growth of the depth, the request that lacked a tag still waits. */
 	if (info->depth > out->depth)
 		out->short_depth = false;
 	out->slots = info->slots;
@@ -232,11 +235,11 @@ void rnbd_flow_in_enable(struct rnbd_flow_in *in, u16 max_depth)
 }
 
 /**
- * rnbd_flow_asked - handle a request of the peer to change its slots or requests
+ * rnbd_flow_asked - handle a request of the peer for other numbers of slots and requests
  * @in: direction
  * @info: numbers in the request
  *
- * If in->grow is set afterwards, the caller allocates memory and calls rnbd_flow_grown().
+ * If the function sets in->grow, the caller allocates memory and calls rnbd_flow_grown().
  *
  * Context: the lock of the connection held.
  * Return: RNBD_PERR_NONE, RNBD_PERR_RATE if the previous request was not answered yet, or
@@ -279,7 +282,7 @@ void rnbd_flow_grown(struct rnbd_flow_in *in, u16 slots, u16 depth)
  * @info: result: numbers in the answer
  *
  * Context: the lock of the connection held.
- * Return: false if there is nothing to answer yet.
+ * Return: false if no request is open, or if the open request is not carried out yet.
  */
 bool rnbd_flow_reply(const struct rnbd_flow_in *in, struct rnbd_slots_info *info)
 {

@@ -9,16 +9,17 @@
  * struct rnbd_flow_out - direction in which frames are sent, under the connection's lock
  * @slots: receive slots of the peer
  * @max_slots: maximum of @slots that this end may ask for
- * @credits: receive slots of the peer that may still be used
+ * @credits: frames that this end may send now: receive slots of the peer that are not used yet
  * @low: lowest value of @credits after a frame with entries, since the latest change of @slots
- *	or the start of the observation period
+ *	or the start of the observation period, whichever is later
  * @depth: requests that may be in flight; 0 if this direction carries no requests
  * @max_depth: maximum of @depth that this end may ask for
  * @busy: highest number of requests in flight in the observation period
  * @short_depth: a request has waited because @depth requests were in flight
- * @on: more slots and requests may be asked for
+ * @on: this end may ask for other numbers of slots and requests
  * @open: the latest request for slots is not answered yet
- * @refused: the peer granted no more; cleared at the end of the observation period
+ * @refused: the peer granted nothing of an increase; cleared at the end of the observation
+ *	period
  * @asked: numbers in the latest request for slots
  */
 struct rnbd_flow_out {
@@ -104,7 +105,8 @@ static inline bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
 /**
  * rnbd_flow_sent - update the credits for a sent frame
  * @out: direction with a credit
- * @entries: the frame has entries; frames without entries show no need for slots
+ * @entries: the frame has entries; only such frames update out->low, because frames without
+ *	entries show no need for slots
  *
  * Context: the lock of the connection held.
  */
@@ -149,8 +151,8 @@ static inline void rnbd_flow_busy(struct rnbd_flow_out *out, u16 nr)
  * @in: direction
  *
  * Context: the lock of the connection held.
- * Return: true if it is, after which the peer is owed a credit; false if the peer has given
- * the slot up.
+ * Return: true if the slot is posted again, so that this end owes the peer a credit; false if
+ * the peer has given up the slot.
  */
 static inline bool rnbd_flow_received(struct rnbd_flow_in *in)
 {

@@ -60,7 +60,7 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 		*bytes = 0;
 		break;
 	case RNBD_FRAME_CONTROL:
-		/* The minimum: these entries carry their length. */
+		/* The minimum size: each entry of a CONTROL frame carries its own length. */
 		*bytes = nr_entries * (u32)sizeof(struct rnbd_ctl);
 		break;
 	default:
@@ -86,8 +86,8 @@ static bool rnbd_frame_type_known(u8 type)
  *
  * The entries must fill the frame to its last byte, unless inline data follow.
  * rnbd_decode_end() checks the length of the inline data after all entries were decoded. In a
- * CONTROL frame only the space for the heads is checked here; rnbd_decode_ctl() checks the
- * rest.
+ * CONTROL frame only the space for the heads of the entries is checked here; rnbd_decode_ctl()
+ * checks the rest.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @frame is untouched.

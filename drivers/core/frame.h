@@ -34,9 +34,8 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 att
 enum rnbd_proto_err rnbd_decode_end(const struct rnbd_frame *frame);
 
 /*
- * Copy @size bytes at @offset of the entries. rnbd_decode_frame() has verified that all
- * entries are there, so for a caller that stays below nr_entries this check is redundant; it
- * costs next to nothing.
+ * Copy @size bytes at @offset of the entries. The check is needed for CONTROL frames, whose
+ * entries differ in length; for other frames rnbd_decode_frame() has checked the size already.
  */
 static inline bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
 				   void *copy, u32 size)

@@ -3,8 +3,8 @@
  * Properties of an export.
  *
  * Operation: the backend of the target fills in struct rnbd_geometry, ATTACH_REPLY carries all
- * of it, and the client sets up its disk with it. A CAPACITY entry carries a new capacity
- * only; a list of exports carries capacity and logical block size.
+ * its members, and the client sets up its disk with them. A CAPACITY entry carries only a new
+ * capacity; a list of exports carries capacity and logical block size.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -14,7 +14,7 @@
 #include "geometry.h"
 
 #define RNBD_LOGICAL_BLOCK_MIN	512u
-/* The block layer requires that a logical block fits the smallest page of any machine. */
+/* The block layer requires a logical block to fit a page; the smallest pages have 4096 bytes. */
 #define RNBD_LOGICAL_BLOCK_MAX	4096u
 #define RNBD_PHYSICAL_BLOCK_MAX	0x100000u
 
@@ -36,7 +36,7 @@ bool rnbd_block_ok(u32 block)
  * @capacity: bytes
  * @block: bytes of a logical block, a power of two
  *
- * A capacity is a number of whole blocks, and must fit loff_t, which is signed.
+ * A capacity is one or more whole blocks, and must fit loff_t, which is signed.
  *
  * Context: any.
  * Return: true if so.
@@ -64,14 +64,17 @@ bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 	    geo->physical_block < block ||
 	    geo->physical_block > RNBD_PHYSICAL_BLOCK_MAX)
 		return false;
-	/* Without FUA the block layer may wait for a flush in the context that completes I/O. */
+	/* Without FUA, the block layer would start a FLUSH when a FUA write completes. */
 	if ((geo->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
 	    !(geo->flags & RNBD_EXPORT_FUA))
 		return false;
-	/* The block layer reads ahead up to twice io_opt. */
+	/* Limit the hints: the block layer reads ahead up to twice io_opt bytes. */
 	if (geo->io_min > RNBD_IO_HINT_MAX || geo->io_opt > RNBD_IO_HINT_MAX)
 		return false;
-	/* The block layer splits a discard at multiples of the larger of the two. */
+	/*
+	 * The block layer splits a discard at multiples of discard_granularity or of
+	 * physical_block, whichever is larger.
+	 */
 	if (geo->max_discard &&
 	    (!geo->discard_granularity ||
 	     geo->max_discard < geo->discard_granularity ||

@@ -13,8 +13,8 @@
  * @physical_block: physical block size in bytes
  * @io_min: preferred minimum size of a request in bytes
  * @io_opt: optimal size of a request in bytes, 0 if unknown
- * @discard_granularity: bytes, not 0 if DISCARD is supported
- * @discard_alignment: bytes
+ * @discard_granularity: discard granularity in bytes, not 0 if DISCARD is supported
+ * @discard_alignment: discard alignment in bytes, as in the queue limits of the block layer
  * @max_discard: maximum bytes of one DISCARD, 0 if not supported
  * @max_write_zeroes: maximum bytes of one WRITE_ZEROES, 0 if not supported
  */

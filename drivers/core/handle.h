@@ -2,8 +2,8 @@
 /*
  * Handle of an attachment: index and generation.
  *
- * Operation: the handle in a request or control entry names the attachment that it is for. The
- * client chooses the handle when it attaches an export.
+ * Operation: the handle in a request or control entry names the attachment to which the request
+ * or entry belongs. The client chooses the handle when it attaches an export.
  * Ownership: nothing is allocated or kept.
  * Concurrency: any context.
  * Errors: none.

@@ -20,7 +20,7 @@ static struct dentry *rnbd_inject_root;
  * @arg: result: the argument, if the point strikes; may be NULL
  *
  * Context: any.
- * Return: true if it strikes.
+ * Return: true if the point strikes.
  */
 bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg)
 {
@@ -33,7 +33,7 @@ bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg)
 }
 EXPORT_SYMBOL_GPL(rnbd_inject_strike);
 
-/* Milliseconds between two checks whether a write has ended the sleep. */
+/* Milliseconds between two checks whether a write to the file has ended the sleep. */
 #define RNBD_INJECT_SLICE_MS	20
 
 /**

@@ -2,14 +2,17 @@
 /*
  * Fault points: places where a test can inject a fault.
  *
- * Operation: a fault point is a file in debugfs, rnbd/<module>/<point>. Writing a number of
- * times, which may be 0, and an argument makes the point strike that often. Reading shows the
- * times left, the argument and the hits. Until the first write a point costs a no-op. After
- * it, the point remains a call that checks the times left, until the module is unloaded: so a
- * test that injects many faults does not patch running code each time.
+ * Operation: a fault point is a place in the code and a file in debugfs,
+ * rnbd/<module>/<point>. A test writes two numbers to the file: how many times the fault is to
+ * be injected, and an argument. After that, the point strikes (the code injects the fault) each
+ * time that it is executed, until the number is used up; 0 switches the point off. Reading
+ * shows the times left, the argument, and how often the point has struck. Until the first
+ * write, executing a point is a no-op instruction. From the first write to the unloading of the
+ * module, it is a call that checks the times left, so a test that injects many faults patches
+ * the running code only once.
  * Ownership: points are static data of their module, which adds and removes them.
- * Concurrency: any context may hit a point; each hit is counted once.
- * Errors: without debugfs no point can be switched on, and nothing fails.
+ * Concurrency: a point can be executed in any context; each strike is counted once.
+ * Errors: without debugfs no point can be switched on; this is not an error.
  */
 #ifndef RNBD_CORE_INJECT_H
 #define RNBD_CORE_INJECT_H

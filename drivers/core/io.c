@@ -4,7 +4,7 @@
  *
  * Operation: a request names an operation, a range of the export and extents of the pool; its
  * reply has the same tag and a status. Data of small requests may follow the entries inside
- * the frame. A query asks about a request by its tag.
+ * the frame. A query asks for the state of the request with a given tag.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -141,10 +141,10 @@ static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
 
 	if (!extent->units || end > lim->pool_units)
 		return false;
-	/* are the first and the last unit in the same segment? */
+	/* The first and the last unit must lie in the same segment. */
 	if ((extent->unit ^ (u32)(end - 1)) & ~(lim->segment_units - 1))
 		return false;
-	/* the sums cannot overflow: earlier extents were checked */
+	/* The sums cannot overflow: earlier extents were checked to lie in the pool. */
 	for (i = 0; i < index; i++)
 		if (extent->unit < req->extents[i].unit + req->extents[i].units &&
 		    req->extents[i].unit < end)
@@ -193,7 +193,8 @@ EXPORT_SYMBOL_GPL(rnbd_begin_request);
  * @req: result; the extents from req->nr_extents on are undefined
  *
  * Context: any.
- * Return: RNBD_PERR_NONE or the first protocol error; on error @pos is untouched.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @pos is untouched and @req is
+ * undefined.
  */
 enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 					const struct rnbd_req_cursor *cursor,
@@ -308,8 +309,8 @@ EXPORT_SYMBOL_GPL(rnbd_encode_reply);
 
 /**
  * rnbd_decode_reply - check and decode one reply
- * @frame: frame of type RNBD_FRAME_REPLY. Its replies must be decoded in their order, like
- *	requests
+ * @frame: frame of type RNBD_FRAME_REPLY. Its replies must be decoded in their order, which
+ *	is the order of their inline data
  * @pos: index of the entry
  * @depth: number of tags of the queue
  * @reply: result
@@ -350,7 +351,7 @@ enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 	if (status != RNBD_ST_OK && length)
 		return RNBD_PERR_LENGTH;
 	if (is_inline) {
-		/* an inline reply carries at least one byte, all of it in this frame */
+		/* An inline reply carries at least one byte, and all its data are in the frame. */
 		data = length ? rnbd_claim_data(frame, length) : NULL;
 		if (!data)
 			return RNBD_PERR_SHORT;

@@ -8,7 +8,7 @@
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
  * Errors: a decoder returns the first protocol error, see proto_err.h and check.h. The caller
- * checks whether a slot has a segment of that generation.
+ * checks whether the slot in an entry has a segment of the generation in the entry.
  */
 #include "check.h"
 #include "lease.h"
@@ -45,8 +45,9 @@ static bool rnbd_segment_units_ok(u32 units, const struct rnbd_grant *grant)
  * rnbd_decode_segment - check and decode a grant of a segment
  * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_SEGMENT
  * @grant: login reply of the session
- * @nr_received: number of segments received before. The segments of the login have consecutive
- *	slots from 0, and sizes that follow from @grant
+ * @nr_received: number of segments received before. The first grant->nr_segments ones were
+ *	granted by the login: they have consecutive slots from 0, and sizes that follow from
+ *	@grant
  * @seg: result; the segment does not exceed the address space
  *
  * Context: any.

@@ -4,7 +4,7 @@
  *
  * Operation: the client requests a session on connection 0. If the host has a secret, both
  * ends prove that they know it. The target grants limits and a pool, or refuses. A further
- * connection joins the session by a proof of the session's key.
+ * connection joins the session by a proof that the client knows the session key.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -46,7 +46,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_login);
 /**
  * rnbd_decode_login - check and decode a login
  * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN
- * @info: result. features may contain bits that this version does not know, which the caller
+ * @info: result. features can contain bits that this version does not know, which the caller
  *	masks; pool_bytes is at least one unit, and the caller reduces it to the granted size
  *
  * Context: any.
@@ -130,9 +130,9 @@ void rnbd_encode_grant(struct rnbd_ctl_login_reply *wire, const struct rnbd_gran
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
 /*
- * Check the geometry of the pool. The empty floor must hold the largest request in the extents
- * that one request may have; otherwise that request would wait forever. If the client divides
- * the pool among its queues, this applies to the share of each queue.
+ * Check the geometry of the pool. The pool of the login (or, if the client requested no floor,
+ * the equal share of a queue in it) must hold the largest request in at most RNBD_EXTENTS_MAX
+ * extents while no other request uses it; otherwise that request would wait forever.
  */
 static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 			       const struct rnbd_login_info *asked)
@@ -172,11 +172,12 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
  * rnbd_decode_grant - check and decode a login reply
  * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN_REPLY
  * @asked: login that was sent
- * @grant: result; if grant->status is not RNBD_ST_OK, only retry_ms is set in addition
+ * @grant: result; if grant->status is not RNBD_ST_OK, the members other than status and
+ *	retry_ms are zero
  *
- * An accepted grant suits the pool allocator: a request of max_io fits the empty floor in at
- * most RNBD_EXTENTS_MAX extents. If no floor was requested, it fits the empty share of a
- * queue, pool_units / nr_queues, in the same way.
+ * If grant->status is RNBD_ST_OK, the grant suits the pool allocator: while no space is in use, a
+ * request of max_io bytes fits pool_units in at most RNBD_EXTENTS_MAX extents. If no floor was
+ * requested, such a request even fits the share of one queue, pool_units / nr_queues.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @grant is untouched.
@@ -332,7 +333,7 @@ enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_ctl_entry *entry, u8 *no
 EXPORT_SYMBOL_GPL(rnbd_decode_proof);
 
 /**
- * rnbd_encode_join_reply - encode the answer to the proof of a connection
+ * rnbd_encode_join_reply - encode the answer to the proof of a further connection
  * @wire: body of an entry of type RNBD_CTL_JOIN_REPLY
  * @info: answer; its MAC is sent only if the status is RNBD_ST_OK
  *
@@ -350,7 +351,7 @@ void rnbd_encode_join_reply(struct rnbd_ctl_join_reply *wire, const struct rnbd_
 EXPORT_SYMBOL_GPL(rnbd_encode_join_reply);
 
 /**
- * rnbd_decode_join_reply - check and decode the answer to the proof of a connection
+ * rnbd_decode_join_reply - check and decode the answer to the proof of a further connection
  * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_JOIN_REPLY
  * @info: result; the caller verifies its MAC
  *

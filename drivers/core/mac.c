@@ -4,8 +4,9 @@
  *
  * Operation: a transform is allocated when the secret becomes known and holds the secret from
  * then on. The HMAC of a text is one call, with its state on the stack. The first allocation
- * also keeps a second, unused transform, which holds the algorithm: so a client that
- * reconnects while its disk waits loads no module and starts no thread.
+ * also allocates a second transform, which is never used but keeps the algorithm instantiated.
+ * So a client that reconnects while I/O of its disk waits need not make the crypto API load a
+ * module or start a thread.
  * Ownership: the caller of rnbd_mac_alloc() frees the transform, which wipes the secret.
  * Concurrency: any number of concurrent calls with one transform; process context.
  * Errors: errors of the crypto API.
@@ -96,5 +97,5 @@ int rnbd_mac(struct crypto_shash *key, const void *text, u32 bytes, u8 *mac)
 }
 EXPORT_SYMBOL_GPL(rnbd_mac);
 
-/* For tools that build an initial ramdisk: the algorithms are found by name at run time. */
+/* For tools that build an initial ramdisk: the crypto API finds the algorithms by name. */
 MODULE_SOFTDEP("pre: hmac sha256");

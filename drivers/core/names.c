@@ -4,7 +4,7 @@
  *
  * Operation: logs, sysfs and the tool show numbers of the wire format as texts of this file.
  * The rule for the name of an export is here, because configfs, the client and the decoder
- * must use the same one. The rule for a name that the administrator gives a disk is here too.
+ * must use the same rule. The rule for a name that the administrator gives a disk is here too.
  * Ownership: all texts are constant.
  * Concurrency: pure functions, any context.
  * Errors: the description of an unknown number says so and is never NULL.
@@ -107,8 +107,7 @@ EXPORT_SYMBOL_GPL(rnbd_status_text);
  * @status: enum rnbd_status
  *
  * Context: any.
- * Return: a constant word in lower case, or NULL if no connection or login is refused with
- * this status.
+ * Return: a constant word in lower case, or NULL if no counter counts this status.
  */
 const char *rnbd_status_word(u16 status)
 {
@@ -168,7 +167,7 @@ EXPORT_SYMBOL_GPL(rnbd_proto_err_text);
 
 /**
  * rnbd_proto_err_word - get the name of the counter of a protocol error
- * @perr: number from 1; a number without a protocol error is allowed
+ * @perr: any number from 1, also one that is not a protocol error
  *
  * Context: any.
  * Return: a constant word in lower case, or NULL if there is no such protocol error.
@@ -183,7 +182,7 @@ EXPORT_SYMBOL_GPL(rnbd_proto_err_word);
 
 static bool rnbd_name_char_ok(char c)
 {
-	/* not isalnum(): it depends on the locale, or accepts Latin-1 */
+	/* Not isalnum(): in user space it depends on the locale, in the kernel it takes Latin-1. */
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       (c >= '0' && c <= '9') ||
 	       c == '.' || c == '_' || c == ':' || c == '-';
@@ -196,7 +195,7 @@ static bool rnbd_name_char_ok(char c)
  *	RNBD_EXPORT_NAME_SIZE for a name from the wire
  *
  * A name has 1 to 63 characters of A-Z a-z 0-9 . _ : - and does not begin with a dot. All
- * bytes after it within @size must be NUL.
+ * bytes after the name within @size must be NUL.
  *
  * Context: any.
  * Return: true if the name is valid.

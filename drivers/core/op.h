@@ -39,13 +39,13 @@ struct rnbd_limits {
 /**
  * struct rnbd_export_limits - limits that the export sets for a request
  * @capacity: largest size of the export in bytes that was reported to the client, because
- *	requests in flight may be older than a shrink
+ *	requests in flight can be older than a shrink of the export
  * @block_mask: logical block size in bytes - 1
  * @max_io: maximum bytes of one READ or WRITE
  * @max_discard: maximum bytes of one DISCARD, 0: not supported
  * @max_write_zeroes: maximum bytes of one WRITE_ZEROES, 0: not supported
  *
- * Constant while requests are decoded, except that a resize may increase @capacity.
+ * Constant while requests are decoded, except that a resize of the export can increase @capacity.
  */
 struct rnbd_export_limits {
 	u64 capacity;
@@ -65,9 +65,9 @@ struct rnbd_export_limits {
  * @range: a request names a range of the export that is not empty; without @range its offset
  *	and length are 0
  * @modifies: a request changes the export; not allowed in a read-only attachment
- * @undefined: contents of the range are undefined after a request, so a crash of the target
- *	cannot undo its effect
- * @flushes: a request makes durable all writes acknowledged before it was sent
+ * @undefined: contents of the range are undefined after a request, so nothing is lost if a
+ *	crash of the target undoes the request
+ * @flushes: a request makes durable all writes that were acknowledged before it was sent
  */
 struct rnbd_op_row {
 	const char *name;
@@ -162,8 +162,8 @@ static inline bool rnbd_op_has_data(u8 op)
  * @op: opcode that the decoder accepted, or that the client chose
  * @flags: RNBD_REQ_* of the request
  *
- * If so, the client must remember the completion until a later flush. An opcode that modifies
- * the export needs this unless its row says otherwise, because forgetting it would lose data.
+ * If so, the client must remember, until a later FLUSH, that a request that is not flushed was
+ * acknowledged. Otherwise a loss of its data in a crash of the target would stay unnoticed.
  *
  * Return: true if so.
  */

@@ -3,10 +3,10 @@
  * Module parameters that are numbers within a range.
  *
  * Operation: the kernel refuses a number out of range with EINVAL, both when the module is
- * loaded and when the file of the parameter is written. So no other code checks it. modinfo
- * shows the range and the default, which are written in one place.
+ * loaded and when the file of the parameter is written. So no other code checks the number.
+ * modinfo shows the range and the default, which are written only in the use of the macro.
  * Ownership: the variable belongs to the file that defines it.
- * Concurrency: a parameter may change at any time; read it with READ_ONCE().
+ * Concurrency: a parameter can change at any time; read it with READ_ONCE().
  * Errors: the kernel's own message names the parameter and the value.
  */
 #ifndef RNBD_CORE_PARAM_H

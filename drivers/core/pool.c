@@ -2,39 +2,39 @@
 /*
  * Allocator of pool space.
  *
- * Operation: only the client manages the memory that the target has registered for it. A
- * struct rnbd_pool is a range of units of 4 KiB. Its owner has all of these units, or those
- * that were added and not removed since. A bitmap has a bit per unit, clear while the unit is
- * owned and free. Allocation is first fit: the lowest free extent that is long enough. So
- * consecutive requests get adjacent space, and one RDMA operation can serve them together. If
- * no single extent is long enough, several are allocated, in the order of their addresses. If
- * the first max_runs free extents are too small for the request, the largest max_runs ones are
- * used. So an allocation fails only if the largest max_runs free extents are too small
- * together.
+ * Operation: only the client manages the memory that the target has registered for the client.
+ * A struct rnbd_pool is a range of units of 4 KiB. Its owner may allocate all of these units, or
+ * only those that were added and not removed since; these are owned. A bitmap has a bit per
+ * unit, clear while the unit is owned and free. Allocation is first fit: the lowest free extent
+ * that is long enough. So consecutive requests often get adjacent space, and one RDMA operation
+ * can serve them together. If no single extent is long enough, up to max_runs extents are
+ * allocated, in the order of their addresses. The search takes the first max_runs free extents.
+ * If their sum is too small, larger ones further up replace the smallest. So an allocation
+ * fails only if the sum of the largest max_runs free extents is too small.
  *
  * An extent does not cross a multiple of segment_units, counted through the whole pool,
  * because the next segment has another address and key.
  *
  * The bitmap is searched by words, between hint and end, outside of which no unit is free.
- * Finding a single unit takes a step or two unless the pool is nearly full.
+ * Finding a single unit takes one or two words unless the pool is nearly full.
  *
- * lib/genalloc.c is not used for five reasons. gen_pool_alloc() returns one contiguous extent
- * or fails, so a fragmented pool with enough space would stop the queue. The allocator is
- * lockless: each call executes an atomic operation and a pause per word of the bitmap,
- * although the lock of the queue is held anyway. Extents can be kept within a segment only by
- * a list of chunks, which is searched from the head. A wrong free is a BUG(). The code does
- * not build in user space, where this file is tested against a model. tests/unit/bench_pool.c
- * has the figures.
+ * There are five reasons not to use lib/genalloc.c. Its gen_pool_alloc() returns one contiguous
+ * extent or fails, so a fragmented pool with enough space would stop the queue. It is lockless:
+ * each call executes an atomic operation and cpu_relax() per word of the bitmap, although the
+ * lock of the queue is held anyway. It keeps extents within a segment only if each segment is a
+ * chunk of its own, and it searches the list of chunks from the head. It ends in BUG() if an
+ * extent is freed that is not in use. It does not build in user space, where this file is
+ * tested against a model. tests/unit/bench_pool.c compares the times of both.
  *
  * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it. Extents belong
  * to the caller until it frees them, in any order and grouping.
  *
  * Concurrency: the lock of the owner must be held for every call except init and exit. Only
- * these two sleep or allocate memory. An allocation visits each word of the bitmap and each
- * free extent at most once; there are hardly more free extents than extents in use.
+ * init and exit sleep, allocate or free memory. An allocation visits each word of the bitmap
+ * and each free extent at most once.
  *
- * Errors: -ENOSPC, with nothing allocated. A freed extent that is not in use is reported by
- * WARN_ON_ONCE() and ignored.
+ * Errors: -ENOSPC, with nothing allocated. If the caller frees an extent that is not in use,
+ * WARN_ON_ONCE() reports it, and nothing is freed.
  */
 #include "pool.h"
 
@@ -56,7 +56,7 @@ static u32 rnbd_next_bit(const unsigned long *map, u32 from, u32 end,
 	base = from - from % BITS_PER_LONG;
 	word = (map[base / BITS_PER_LONG] ^ invert) & rnbd_bits_from(from);
 	while (!word) {
-		/* compare distances: base + BITS_PER_LONG might overflow */
+		/* Compare distances, because base + BITS_PER_LONG can overflow. */
 		if (end - base <= BITS_PER_LONG)
 			return end;
 		base += BITS_PER_LONG;
@@ -75,7 +75,7 @@ static u32 rnbd_next_free(const unsigned long *map, u32 from, u32 end)
 	return rnbd_next_bit(map, from, end, ~0UL);
 }
 
-/* Mask of the bits of word @index that lie in [@from, @end); at least one does. */
+/* Mask of the bits of word @index that lie in [@from, @end). The caller ensures that one does. */
 static unsigned long rnbd_word_mask(u32 index, u32 from, u32 end)
 {
 	unsigned long mask = ~0UL;
@@ -159,9 +159,9 @@ EXPORT_SYMBOL_GPL(rnbd_pool_init);
 
 /**
  * rnbd_pool_exit - free the bitmap of a range
- * @pool: from rnbd_pool_init(), or zero
+ * @pool: from rnbd_pool_init(), or zeroed
  *
- * Extents may still be in use: the pool to which they belong ends with the connection.
+ * Extents can still be in use: the pool to which they belong ends with the connection.
  *
  * Context: may sleep.
  */
@@ -174,7 +174,7 @@ EXPORT_SYMBOL_GPL(rnbd_pool_exit);
 
 /**
  * rnbd_pool_clear - remove all units from a range
- * @pool: from rnbd_pool_init(), or zero
+ * @pool: from rnbd_pool_init(), or zeroed
  *
  * Has the effect of rnbd_pool_exit() and rnbd_pool_init_empty() with the same range, but
  * allocates nothing. Extents in use are forgotten.
@@ -196,8 +196,8 @@ EXPORT_SYMBOL_GPL(rnbd_pool_clear);
 
 /*
  * Find the next piece of free space at or above *@pos: at most @most units, within one
- * segment. Moves *@pos to the end of the piece. Returns its length, 0 if there is none, and
- * its first unit in *@start, which is counted from the start of the range.
+ * segment. Moves *@pos to the end of the piece, and sets *@start to its first unit, counted from
+ * the start of the range. Returns the length of the piece, or 0 if there is none.
  */
 static u32 rnbd_next_piece(const struct rnbd_pool *pool, u32 *pos, u32 most,
 			   u32 *start)
@@ -223,7 +223,7 @@ static u32 rnbd_smallest(const struct rnbd_extent *extents, u32 nr_extents)
 	return smallest;
 }
 
-/* Sort extents by address. They are few, and nearly in order. */
+/* Sort extents by address. Insertion sort suffices: they are few, and nearly in order. */
 static void rnbd_sort(struct rnbd_extent *extents, u32 nr_extents)
 {
 	u32 i, j;
@@ -239,9 +239,9 @@ static void rnbd_sort(struct rnbd_extent *extents, u32 nr_extents)
 
 /*
  * Search the free pieces from @pos on in one pass. The first piece that holds @units alone is
- * the result. Until one is found, pieces are collected: first @max_runs of them, then each
- * larger piece replaces the smallest, until they hold @units together. Returns the number of
- * extents, 0 if even the largest pieces do not hold @units.
+ * the result. If there is none, the result is a collection of pieces: the first @max_runs ones,
+ * of which larger ones further up replace the smallest until the collection holds @units.
+ * Returns the number of extents, 0 if even the largest @max_runs pieces do not hold @units.
  */
 static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
 		     struct rnbd_extent *extents, u32 max_runs)
@@ -273,7 +273,7 @@ static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
 	if (held < units)
 		return 0;
 
-	/* cut off the excess at the end */
+	/* Cut off the units beyond @units at the highest addresses. */
 	rnbd_sort(extents, nr_extents);
 	for (i = 0; units > extents[i].units; i++)
 		units -= extents[i].units;
@@ -289,7 +289,7 @@ static unsigned long rnbd_word_run(u32 bit, u32 units)
 
 /*
  * Fast path for most requests: the first free units suffice and lie in one word and one
- * segment. Gives the result of rnbd_find() with a quarter of the instructions.
+ * segment. The result is that of rnbd_find(), with a quarter of the instructions.
  */
 static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_extent *run)
 {
@@ -323,8 +323,8 @@ static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_exten
  * @max_runs: maximum number of extents, at least 1
  *
  * Context: any, under the lock of the owner.
- * Return: number of @extents filled, -ENOSPC if there is no such space now, or -EINVAL if
- * @units or @max_runs is out of range. On error nothing is allocated.
+ * Return: number of @extents filled, -ENOSPC if no @max_runs free extents hold @units now, or
+ * -EINVAL if @units or @max_runs is out of range. On error nothing is allocated.
  */
 int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *extents,
 		    u32 max_runs)
@@ -369,8 +369,8 @@ EXPORT_SYMBOL_GPL(rnbd_pool_alloc);
  * @extents: extents from rnbd_pool_alloc(), or any parts of them
  * @nr_extents: number of @extents
  *
- * An extent that is not wholly in use is a bug of the caller. The bug is reported and the
- * extent ignored, because lost space does less harm than space that is used twice.
+ * An extent that is not wholly in use is a bug of the caller. The function logs a warning and
+ * ignores the extent, because lost space does less harm than space that is used twice.
  *
  * Context: any, under the lock of the owner.
  */
@@ -382,7 +382,7 @@ void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u
 		u32 start = extents[i].unit - pool->first;
 		u32 units = extents[i].units;
 
-		/* a unit below @first wraps to a large number */
+		/* A unit below pool->first wraps to a large number, which the test finds. */
 		if (WARN_ON_ONCE(!units || start >= pool->units ||
 				 units > pool->units - start))
 			continue;
@@ -405,10 +405,10 @@ void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u
 }
 EXPORT_SYMBOL_GPL(rnbd_pool_free);
 
-/* Are units [@unit, @unit + @units) in the range? Sets *@start to @unit counted from its start. */
+/* Are units [@unit, @unit + @units) in the range? Sets *@start to @unit - pool->first. */
 static bool rnbd_pool_has(const struct rnbd_pool *pool, u32 unit, u32 units, u32 *start)
 {
-	/* a unit below @first wraps to a large number */
+	/* A unit below pool->first wraps to a large number, which the test finds. */
 	*start = unit - pool->first;
 	return units && *start < pool->units && units <= pool->units - *start;
 }

@@ -13,7 +13,7 @@
  * @owned: units of the range that belong to the owner, free or allocated
  * @used: allocated units
  * @peak: highest value of @used ever
- * @recent: highest value of @used since the owner has reset it
+ * @recent: highest value of @used since the owner has last reset @recent
  * @hint: no unit below this one is free; counted from @first
  * @end: this unit and those above it are not owned; counted from @first
  * @map: a bit per unit of the range, clear while the unit is owned and free

@@ -22,7 +22,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* NOIO: a reconnect allocates memory while writeback may wait for that disk */
+/* GFP_NOIO: a reconnect allocates memory, and writeback can wait for the disk that reconnects. */
 #define rnbd_zalloc(size)	kvzalloc(size, GFP_NOIO)
 #define rnbd_free(ptr)		kvfree(ptr)
 
@@ -60,7 +60,7 @@ typedef int64_t s64;
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			UINT64_MAX
 #define EXPORT_SYMBOL_GPL(sym)	extern int rnbd_unused_##sym
-/* Some versions of the kernel headers for user space define it. */
+/* Some versions of the kernel headers for user space define this macro. */
 #ifndef __counted_by
 #define __counted_by(member)
 #endif

@@ -6,8 +6,8 @@
 /**
  * enum rnbd_proto_err - reason why a message is invalid
  *
- * A protocol error is not an enum rnbd_status: it describes bytes, is never sent, and ends the
- * connection, while a status is a valid answer.
+ * A protocol error is not an enum rnbd_status. A protocol error means that a message is invalid;
+ * it is never sent and ends the connection. A status is part of a valid answer.
  *
  * @RNBD_PERR_NONE: no error
  * @RNBD_PERR_SHORT: shorter than its header and its entries require
@@ -19,9 +19,9 @@
  * @RNBD_PERR_COUNT: number of entries, or slot of a segment, is wrong
  * @RNBD_PERR_SEQ: frame out of sequence
  * @RNBD_PERR_EPOCH: wrong epoch or attempt number
- * @RNBD_PERR_CREDITS: frame without a credit, or more credits returned than were used
+ * @RNBD_PERR_CREDITS: frame sent without a credit, or more credits returned than were used
  * @RNBD_PERR_GEOMETRY: slots, slot size, queues or depth out of range
- * @RNBD_PERR_NAME: export name empty, unterminated or unprintable
+ * @RNBD_PERR_NAME: export name empty, unterminated or with a character that is not allowed
  * @RNBD_PERR_OP: unknown or unsupported operation
  * @RNBD_PERR_FLAGS: flags that are unknown or not allowed here
  * @RNBD_PERR_TAG: tag out of range, in use, or not in use
@@ -31,7 +31,7 @@
  * @RNBD_PERR_STATUS: unknown or unexpected status
  * @RNBD_PERR_LIMITS: impossible properties in a login, a grant or an export
  * @RNBD_PERR_IDENTITY: id of a host, session or target is zero or wrong
- * @RNBD_PERR_HANDLE: no attachment can have this handle, or no segment this generation
+ * @RNBD_PERR_HANDLE: handle that no attachment can have, or generation that no segment can have
  * @RNBD_PERR_RATE: messages arrive faster than allowed, or a request before the answer to the
  *	previous one. No decoder returns this error or the following ones
  * @RNBD_PERR_MESSAGE: message that is not a frame, such as one with immediate data

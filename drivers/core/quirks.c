@@ -3,24 +3,26 @@
  * Work-arounds for RDMA devices.
  *
  * Operation: a ring fills struct rnbd_quirks when it creates its queue pair. The client fills
- * one per connection, and adds the properties of port and path. Ring and client read the
- * members and never ask which device they use.
+ * another one when it connects, and adds the properties of port and path. Ring and client read
+ * the members and never test the type of the device.
  *
  * Only soft-RoCE (rxe) has quirks, all observed in Linux 6.12:
  *
  * - It reports a message that is longer than its receive slot with IB_WC_LOC_QP_OP_ERR, which
  *   means a local error on other devices.
- * - It queues a packet for a queue pair and then schedules the work of the queue pair, holding
- *   no reference except that of the packet. If the work already runs on another CPU and frees
- *   the packet while the queue pair is being destroyed, freed memory is scheduled.
+ * - It queues a packet for a queue pair and then schedules the work of the queue pair. At that
+ *   time it holds only the reference on the queue pair that belongs to the packet. If the work
+ *   already runs on another CPU, it can free the packet, and with it the last reference on a
+ *   queue pair that is being destroyed. Then rxe schedules work in freed memory.
  * - It cannot resume an RDMA READ in its middle. If a packet of the response is lost, it
  *   completes the READ with success although data are missing, and moves the queue pair to the
  *   error state afterwards. A READ of one packet is safe. So the client fetches the last
- *   packet of a longer READ by a READ of its own, the guard, which is flushed when the queue
- *   pair fails. An empty RDMA WRITE cannot be the guard, because read_reply() of rxe uses the
- *   length of the latest request when it replays a READ.
+ *   packet of a longer READ by a separate READ, the guard. If the queue pair fails, the guard
+ *   completes with an error, so that the client does not use incomplete data. An empty RDMA
+ *   WRITE cannot be the guard, because read_reply() of rxe uses the length of the latest request
+ *   when it replays a READ.
  * - For the same reason a long READ cannot succeed where many packets are lost. A client whose
- *   connections are short-lived limits READs to one packet.
+ *   connections are short-lived limits each READ to one packet.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: the caller serialises the functions that fill a struct.
@@ -87,7 +89,7 @@ int rnbd_quirks_add_port(struct rnbd_quirks *quirks, struct ib_device *dev,
 EXPORT_SYMBOL_GPL(rnbd_quirks_add_port);
 
 /**
- * rnbd_quirks_add_path - reduce the limits to the MTU of a path
+ * rnbd_quirks_add_path - reduce quirks->guard_over to the MTU of a path
  * @quirks: quirks from rnbd_quirks_add_port()
  * @qp: connected queue pair
  *
@@ -133,9 +135,9 @@ EXPORT_SYMBOL_GPL(rnbd_quirks_lossy);
  * @quirks: quirks of the device
  * @qp: drained queue pair that is about to be destroyed
  *
- * A queue pair in the reset state accepts no more packets. Packets in flight are handled in
- * soft interrupts, which end before an RCU grace period does. Every device permits the
- * transition from the error state to the reset state.
+ * A queue pair in the reset state accepts no more packets. Soft interrupts that handle earlier
+ * packets end within an RCU grace period, for which the function waits. Every device permits
+ * the transition from the error state to the reset state.
  *
  * Context: process context, may sleep.
  */

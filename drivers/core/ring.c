@@ -5,9 +5,9 @@
  * Operation: a ring is one RC queue pair with receive slots, send slots and credits.
  * ring_setup.c creates and destroys it, ring_send.c gathers and sends frames,
  * ring_complete.c handles completions. Each end posts a few receive slots when it creates
- * the queue pair, and posts a slot again as soon as its frame was handled. ring_resize.c
- * adds slots while they are needed. The ring also works without additional slots, so no
- * request waits for an allocation.
+ * the queue pair, and posts a slot again as soon as the frame in it was handled.
+ * ring_resize.c adds slots while they are needed. The ring also works without additional
+ * slots, so no request waits for an allocation.
  *
  * Ownership: the ring owns the queue pair, the slots and its share of the CQ. The owner of
  * the ring owns the cm_id and the protection domain, and keeps both until
@@ -62,7 +62,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_init);
 /**
  * rnbd_ring_set_rate_limit - limit the number of frames that the peer may send
  * @ring: a ring that was created
- * @frames: frames per second; 0 if only the credits of the peer limit it
+ * @frames: frames per second; if 0, only keep-alives and SLOTS frames have a rate limit,
+ *	RNBD_KEEPALIVE_FRAMES_MAX, and the credits of the peer limit all other frames
  *
  * A peer that sends more frames commits a protocol error.
  *
@@ -83,7 +84,7 @@ EXPORT_SYMBOL_GPL(rnbd_ring_set_rate_limit);
 /**
  * rnbd_ring_over_rate - count a frame against a rate limit
  * @ring: ring
- * @frames: frames of this kind that the peer may send per second
+ * @frames: limit of counted frames per second
  *
  * Context: ring->lock held.
  * Return: true if the peer has exceeded the limit.
@@ -110,7 +111,10 @@ bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames)
  */
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason)
 {
-	/* Set the bit before live is cleared: rnbd_ring_start() sets live, then tests the bit. */
+	/*
+	 * Set the bit before live is cleared. rnbd_ring_start() sets live and then tests the
+	 * bit, so one of the two functions clears live.
+	 */
 	bool first = !test_and_set_bit(0, &ring->failed);
 
 	WRITE_ONCE(ring->live, false);

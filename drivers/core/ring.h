@@ -17,9 +17,9 @@
 struct rnbd_ring;
 
 /*
- * Offset of the inline data in a send slot. Entries and inline data are gathered in two
- * parts of the slot, because the number of entries is not known in advance; the device
- * joins the parts. The first part has space for 31 requests or 63 replies.
+ * Offset of the inline data in a send slot. The number of entries is not known in advance, so
+ * entries and inline data are gathered in two parts of the slot, and the device sends both as
+ * one frame. The first part has space for 31 request entries or 63 reply entries.
  */
 #define RNBD_RING_DATA_OFFSET	1024u
 
@@ -33,24 +33,25 @@ struct rnbd_ring;
  * @frame: Handle a checked frame of any type except CREDIT. Its entries lie in the receive
  *	slot and are valid until the callback returns. A returned protocol error fails the
  *	ring.
- * @sent: All frames up to number @seq, and all work requests posted before them, have
+ * @sent: All frames up to number @seq, and all work requests posted before frame @seq, have
  *	completed. @note is the number that rnbd_ring_set_note() attached to frame @seq, or
  *	0.
- * @credit: Credits may have arrived, or a send slot became free, without a call of @frame
- *	or @sent.
+ * @credit: A credit frame was received or its SEND has completed. So credits or a send slot
+ *	are possibly available, although neither @frame nor @sent is called.
  * @proto_err: Report a protocol error of the peer; @failed follows. May be NULL. Called
  *	from any context, with or without ring->lock. Must not sleep.
  * @failed: The ring has failed and cannot be used any further. Called once per ring, from
  *	any context, with or without ring->lock; @reason is a constant string. Must not
  *	sleep.
- * @charge: Account for @slots slots, the sum of both directions. Returns false if the ring
- *	must not grow to that number. May be NULL. Called from a work item without
+ * @charge: Account for @slots slots, the total of both directions. Returns false if the ring
+ *	must not grow to that total. May be NULL. Called from a work item without
  *	ring->lock; may sleep.
  * @grow_depth: Allow the peer @depth requests in flight, and free the memory of requests
- *	beyond that. Returns the number that the peer may have in flight. May be NULL.
+ *	beyond that number. Returns the number that is allowed now. May be NULL.
  *	Called like @charge.
- * @trim_depth: Use only @depth requests from now on. Returns the number that the owner
- *	needs, @depth or more. May be NULL. Called with ring->lock held.
+ * @trim_depth: Keep at most @depth requests in flight from now on, if possible now. Returns
+ *	the number that is used from now on, @depth or more. May be NULL. Called with
+ *	ring->lock held.
  */
 struct rnbd_ring_ops {
 	enum rnbd_proto_err (*frame)(struct rnbd_ring *ring,
@@ -76,7 +77,7 @@ struct rnbd_ring_ops {
  * @poll: context of completions; with IB_POLL_DIRECT completions are handled only by
  *	rnbd_ring_poll(), which the owner must call
  * @answer: answer keep-alives of the peer; true at one end only
- * @keep: keep the memory of the first slots from one connection to the next
+ * @keep: keep the memory of the slots with which a connection begins for the next connection
  */
 struct rnbd_ring_attr {
 	const struct rnbd_ring_ops *ops;
@@ -124,10 +125,9 @@ struct rnbd_slot {
  * @credit_frames_sent: frames that only return credits or resize the ring
  * @credit_frames_received: received frames of the same kinds
  * @unsignaled: frames of @frames_sent that were not signalled
- * @late_frames: frames that arrived before the ring failed and were dropped because they
- *	were handled later
- * @grown: increases of the receive slots of either end
- * @shrunk: decreases of the receive slots of either end
+ * @late_frames: frames that were dropped because the ring had failed when they were handled
+ * @grown: how often the receive slots of either end were increased
+ * @shrunk: how often the receive slots of either end were decreased
  * @polled: completions found by polling; protected by poll_lock
  */
 struct rnbd_ring_stats {
@@ -152,8 +152,8 @@ struct rnbd_ring_stats {
  * @cq: completion queue, from the device's pool unless it is polled
  * @quirks: work-arounds that the device needs
  * @nr_cqe: completion queue entries reserved in @cq
- * @poll_lock: held while @cq is polled. Pollers only try it; rnbd_ring_drain_start() waits
- *	for it once, so that the last poller has left
+ * @poll_lock: held while @cq is polled. A poller returns if the lock is taken;
+ *	rnbd_ring_drain_start() takes it once to wait for the last poller
  * @drain_work: drains a polled ring; runs on rnbd_ring_wq
  * @draining: rnbd_ring_drain_start() was called; used only by the task that drains the ring
  * @attr: geometry
@@ -163,11 +163,11 @@ struct rnbd_ring_stats {
  * @lock: protects all members below; the owner may protect its per-queue state with it too.
  *	Taken with interrupts disabled. Valid from rnbd_ring_init() on.
  * @live: frames may be sent; cleared by the first failure
- * @failed: rnbd_ring_ops.failed was called (atomic bit 0)
+ * @failed: bit 0 is set by the first failure, just before the call of rnbd_ring_ops.failed
  * @recv: receive slots; with rnbd_ring_attr.keep the first ones stay allocated while there
  *	is no queue pair
- * @send: send slots, kept in the same way. The free slots are first in the list, followed by
- *	the slots in use in the order of their frames
+ * @send: send slots; the first ones stay allocated like those of @recv. The free slots are
+ *	first in the list, followed by the slots in use in the order of their frames
  * @nr_send: length of @send; the last free slot is for a credit frame only
  * @send_free: number of free send slots
  * @in: receive slots of this end
@@ -182,7 +182,8 @@ struct rnbd_ring_stats {
  * @expects: frames of the peer are expected, see rnbd_ring_keepalive()
  * @expects_from: jiffies when @expects became true
  * @done_seq: number of the oldest frame whose slot is not free yet
- * @rate_limit: frames per second that the peer may send; 0 if only its credits limit it
+ * @rate_limit: frames per second that the peer may send; 0 if only keep-alives and SLOTS frames
+ *	are limited, to RNBD_KEEPALIVE_FRAMES_MAX
  * @rate_from: jiffies at the start of the current second
  * @rate_frames: frames counted against a rate limit since @rate_from
  * @unacked: signalled frames with entries whose SEND has not completed
@@ -268,7 +269,7 @@ static inline void rnbd_ring_set_note(struct rnbd_ring *ring, u32 note)
  */
 static inline void rnbd_ring_kick(struct rnbd_ring *ring)
 {
-	/* rnbd_ring_drain() cancels the work, so a ring that is not live must not queue it. */
+	/* Do not queue it on a failed ring: rnbd_ring_drain() has possibly cancelled it already. */
 	if (ring->live)
 		queue_work(rnbd_ring_wq, &ring->slots_work);
 }
@@ -289,7 +290,7 @@ static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *
 		.num_sge = 1,
 	};
 
-	/* Only bytes that the CPU has read can be in its caches. */
+	/* The caches of the CPU can hold only bytes of the latest frame: it has read no others. */
 	if (slot->used)
 		ib_dma_sync_single_for_device(ring->dev, slot->sge.addr, slot->used,
 					      DMA_FROM_DEVICE);

@@ -3,8 +3,8 @@
  * Completions of the control ring: received frames, completed SENDs, keep-alives.
  *
  * Operation: the completion handler checks each received frame with the codec, passes it to
- * the owner, and posts its slot again, or frees the slot if the peer has given it up. Posted
- * slots are returned to the peer as credits. While the owner expects frames of the peer,
+ * the owner, and posts its slot again, or frees the slot if the peer has given it up. Slots that
+ * are posted again are returned to the peer as credits. While the owner expects frames of the peer,
  * rnbd_ring_keepalive() sends a credit frame on a quiet ring and fails a ring whose peer is
  * silent. The target answers such a credit frame with another one, so a client can probe a
  * connection on which the target would otherwise send nothing.
@@ -30,17 +30,17 @@
 #include "ring_send.h"
 #include "ring_slots.h"
 
-/* Jiffies of an observation period, after which a ring gives up what it has not used. */
+/* Jiffies of an observation period, after which a ring gives up unused slots and requests. */
 #define RNBD_RING_PERIOD	(5 * HZ)
 /* Jiffies without a sent frame, after which a ring returns credits even if few are owed. */
 #define RNBD_RING_QUIET		HZ
 
 /**
  * rnbd_ring_poll - handle the pending completions of a polled ring
- * @ring: ring; one that is not connected, or not polled, is fine
+ * @ring: ring; if it is not connected or not polled, the function does nothing
  *
  * Does nothing while another context polls. Handles at most as many completions as the
- * completion queue has entries, because other tasks may keep submitting.
+ * completion queue has entries, because other tasks can submit requests all the time.
  *
  * Context: process context, does not sleep.
  * Return: number of completions that were handled.
@@ -53,8 +53,8 @@ int rnbd_ring_poll(struct rnbd_ring *ring)
 	    !spin_trylock(&ring->poll_lock))
 		return 0;
 	/*
-	 * rnbd_ring_drain_start() clears live, then takes poll_lock: the CQ is valid until
-	 * we unlock.
+	 * rnbd_ring_drain_start() clears live and then takes poll_lock. So if live is set,
+	 * the CQ is valid until this function unlocks.
 	 */
 	if (READ_ONCE(ring->live))
 		done = ib_process_cq_direct(ring->cq, ring->nr_cqe);
@@ -66,8 +66,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_poll);
 
 /*
  * Return owed credits on a quiet ring, because the peer can give up only slots whose
- * credits it has. A single owed credit stays: the peer would owe one for the frame that
- * returns it, and the two ends would send credit frames forever.
+ * credits it has. A single owed credit is not returned: the peer would then owe a credit for
+ * the frame that returns it, and the two ends would send credit frames forever.
  */
 static void rnbd_ring_return_old(struct rnbd_ring *ring)
 {
@@ -78,20 +78,20 @@ static void rnbd_ring_return_old(struct rnbd_ring *ring)
 
 /**
  * rnbd_ring_keepalive - send a keep-alive if due, and check that the peer is alive
- * @ring: ring; one that is not connected is fine
+ * @ring: ring; need not be connected
  * @interval_ms: negotiated keep-alive interval in milliseconds
  * @expect: frames of the peer are expected, because the ring is the first one of its path
  *	or work is outstanding on it
  *
- * Must be called twice per interval. An idle ring sends a credit frame, which proves that
- * the software of this end and the wire work. A keep-alive never uses the last two credits:
- * they are for a frame that returns many credits and for the reply to a login.
+ * The caller must call this function twice per interval. An idle ring sends a credit frame,
+ * which proves that the software of this end and the network work. A keep-alive never uses the
+ * last two credits: they are for a frame that returns many credits and for the reply to a login.
  *
  * The ring fails if the peer was silent for RNBD_KEEPALIVE_MISSED intervals while frames
  * were expected; soft-RoCE does not report such a peer. The ring also fails if it could not
- * send for as long because the peer returned no credits: requests that wait for credits
- * have no other time limit. The ring also gives up slots and requests that were not used
- * for RNBD_RING_PERIOD.
+ * send during as many intervals because the peer returned no credits: requests that wait for
+ * credits have no other time limit. After each RNBD_RING_PERIOD the ring gives up slots and
+ * requests that were not used.
  *
  * Context: process context.
  */
@@ -101,7 +101,7 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 	const char *dead = NULL;
 	unsigned long flags;
 
-	/* No other caller polls a polled ring that has no requests in flight. */
+	/* While a polled ring has no requests in flight, only this call polls it. */
 	rnbd_ring_poll(ring);
 	spin_lock_irqsave(&ring->lock, flags);
 	if (expect && !ring->expects)
@@ -110,12 +110,12 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 	if (ring->live && expect) {
 		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
 		bool due = time_after_eq(jiffies, ring->last_sent + interval / 2);
-		/* The peer may have been silent for long before its frames were expected. */
+		/* Silence before the frames of the peer were expected does not count. */
 		bool late = time_before(ring->expects_from, limit);
 
 		/*
-		 * The caller may run late, so an old last_sent is an error only if nothing
-		 * can be sent.
+		 * An old last_sent can be due to a late call of this function, so it is an
+		 * error only if no frame can be sent now.
 		 */
 		if (late && time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no keep-alive from the peer";
@@ -147,7 +147,7 @@ static void rnbd_ring_flush_due(struct rnbd_ring *ring)
 {
 	unsigned long flags;
 
-	/* No lock needed for this test: code that makes an entry due tries to send it itself. */
+	/* The test needs no lock: code that makes an entry due also tries to send the entry. */
 	if (likely(!READ_ONCE(ring->slots_request_pending) && !READ_ONCE(ring->in.open)))
 		return;
 	spin_lock_irqsave(&ring->lock, flags);
@@ -178,7 +178,7 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	seq = slot->seq;
 	note = slot->note;
 	credit_frame = hdr->type == RNBD_FRAME_CREDIT;
-	/* Send slots are used in order, so all earlier ones are free as well. */
+	/* Frames complete in order, so the slots of all earlier frames are free as well. */
 	ring->send_free += seq + 1 - ring->done_seq;
 	ring->done_seq = seq + 1;
 	if (!credit_frame)
@@ -195,8 +195,8 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * A credit frame that returns less than half a ring is a keep-alive, unless the peer is
- * spending credits that it gives up.
+ * A credit frame that returns credits for less than half of the peer's slots is a keep-alive,
+ * unless the peer sends it to spend a credit that it gives up.
  */
 static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
@@ -205,9 +205,9 @@ static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rn
 }
 
 /*
- * Count a frame against the rate limit. If the owner has set none, only keep-alives count,
- * because they cost the peer nothing: the credits for all other frames return with the
- * answers. RNBD_KEEPALIVE_MS_MIN requires only a few keep-alives per second.
+ * Count a frame against the rate limit. If the owner has set no limit, only keep-alives count:
+ * a peer could send them without end, whereas it gets the credits for other frames back only
+ * with the answers.
  */
 static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
@@ -218,7 +218,7 @@ static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_
 
 /*
  * Answer a keep-alive. Only one end does so; otherwise two quiet rings would answer each
- * other forever. A frame that was sent in the same jiffy is the answer already.
+ * other forever. A frame that this end has sent in the same jiffy counts as the answer.
  */
 static void rnbd_ring_answer(struct rnbd_ring *ring)
 {
@@ -253,8 +253,8 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	else
 		ring->stats.frames_received++;
 	/*
-	 * Either the peer had no credit for this frame, or it returns credits that we did
-	 * not use.
+	 * The peer must have a credit for the frame, and must not return more credits than
+	 * this end has used.
 	 */
 	if (unlikely(ring->in.owed >= ring->in.slots ||
 		     !rnbd_flow_returned(&ring->out, frame.credits)))
@@ -279,7 +279,7 @@ static bool rnbd_ring_recycle(struct rnbd_ring *ring, struct rnbd_slot *slot)
 {
 	unsigned long flags;
 
-	/* No lock needed: only the handler of frames, which calls this, changes in.retire. */
+	/* The test needs no lock: only the handler of frames, which runs now, changes in.retire. */
 	if (likely(!READ_ONCE(ring->in.retire))) {
 		if (likely(!rnbd_ring_post_recv(ring, slot)))
 			return true;
@@ -325,7 +325,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (!rnbd_ring_wc_ok(ring, wc))
 		return;
-	/* Drop frames that arrived before the ring failed. */
+	/* Drop a frame that arrived before the ring failed and is handled after that. */
 	if (unlikely(!READ_ONCE(ring->live))) {
 		spin_lock_irqsave(&ring->lock, flags);
 		ring->stats.late_frames++;
@@ -333,15 +333,15 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	/*
-	 * No peer is asked to invalidate a key, and soft-RoCE does not check that the key
-	 * belongs to the protection domain of this connection.
+	 * No valid frame has immediate data or invalidates a key. soft-RoCE would even
+	 * invalidate a key of another protection domain than that of this connection.
 	 */
 	if (unlikely(wc->wc_flags & (IB_WC_WITH_IMM | IB_WC_WITH_INVALIDATE))) {
 		rnbd_ring_proto_err(ring, RNBD_PERR_MESSAGE);
 		return;
 	}
 
-	/* The frame is not checked yet: it may be empty or shorter than its header. */
+	/* The frame is not checked yet: it can be empty or shorter than its header. */
 	slot->used = wc->byte_len;
 	if (slot->used)
 		ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr, slot->used,

@@ -69,10 +69,10 @@
 #define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
-		"connections that have not logged in, of all hosts, and as many again from addresses from which their host has logged in");
+		"largest number of connections of all hosts that have not logged in; connections from addresses from which their host has logged in before have a second limit of the same size");
 
 RNBD_PARAM_UINT(half_open_host_max, 32, 8, 4096,
-		"connections that have not logged in, of one host, and as many again from addresses from which it has logged in");
+		"largest number of connections of one host that have not logged in; connections from addresses from which it has logged in before have a second limit of the same size");
 
 RNBD_PARAM_UINT(half_open_grace_ms, 1000, 10, 60000,
 		"milliseconds that a connection has for its login before a newer one evicts it");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probe: the kernel has the io controller of cgroups, and modules may charge bios to a
- * cgroup; otherwise the declarations are missing.
+ * Probe: the kernel has the io controller of cgroups, and modules can charge bios to a
+ * cgroup; in other kernels the declarations are missing.
  */
 #include <linux/bio.h>
 #include <linux/cgroup.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probe: the node is passed to blk_mq_ops.init_request as int; older kernels pass it
- * as unsigned int.
+ * Probe: the NUMA node is passed to blk_mq_ops.init_request as int; older kernels pass
+ * it as unsigned int.
  */
 #include <linux/blk-mq.h>
 

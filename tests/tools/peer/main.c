@@ -163,7 +163,7 @@ static void show_usage(int status)
 		"       rnbd-peer client --rogue logins|requests|attaches|detaches --seconds S\n"
 		"                                                        as much work as the limits allow\n"
 		"       rnbd-peer client --seed N [--from K] [--seconds S]  mutated valid traffic\n"
-		"       rnbd-peer target [--only GLOB]                   cases against the client here\n"
+		"       rnbd-peer target [--only GLOB] [--monitor FILE]  cases against the client here\n"
 		"       rnbd-peer target --seed N [--from K] [--seconds S]\n"
 		"options: --address A, --port P, --verbose, --secret FILE. A target listens there and has\n"
 		"\"rnbd attach\" called. LAB_SLOW multiplies deadlines.\n");
