@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * States of a session, the list of sessions, and references. See state.c.
+ * States of a session, the list of sessions, and references to sessions. See state.c.
  */
 #ifndef RNBDT_STATE_H
 #define RNBDT_STATE_H

@@ -6,15 +6,15 @@
  * contain the counters of counters.c, one value per file. Objects that the administrator creates
  * are in configfs; clients create sessions, so sysfs shows these.
  *
- * Ownership: a directory holds a reference on its session, and is removed shortly after the
- * session is dead.
+ * Ownership: a directory holds a reference on its session. The end of the teardown removes the
+ * directory.
  *
- * Concurrency: a reader of sysfs that waits for memory can block others, and memory reclaim may
- * wait for the login of a client. So a work item creates the directory, and no login waits for
- * it. The teardown waits for the work item, so the work item allocates without I/O. The
- * directory is removed after the session has left rnbdt_sessions. The removal waits for readers,
- * so the caller must hold no lock. Readers take no lock of the module: a user who reads often
- * must not delay logins or I/O.
+ * Concurrency: a reader of sysfs that waits for memory can block the creation of a directory, and
+ * memory reclaim can wait for the login of a client. So a work item creates the directory, and no
+ * login waits for the work item. The teardown waits for the work item, so the work item allocates
+ * without I/O. The directory is removed after the session has left rnbdt_sessions. The removal
+ * waits for readers, so the caller must hold no lock. Readers take no lock of the module: a user
+ * who reads often must not delay logins or I/O.
  *
  * Errors: a session whose directory cannot be created works without it.
  */
@@ -60,8 +60,8 @@ static struct kobj_attribute rnbdt_attr_##_name = __ATTR_RO_MODE(_name, mode)
 	RNBDT_ATTR_MODE(_name, 0444, fmt, args)
 
 /*
- * Readable by root only: a peer that knows both ids can impersonate the client, and the counters
- * reveal the activity of the client.
+ * Files that only root can read: a peer that knows host_id and session_id can impersonate a client
+ * that has no secret, and the counters reveal the activity of the client.
  */
 #define RNBDT_ADMIN_ATTR(_name, fmt, args...)					\
 	RNBDT_ATTR_MODE(_name, 0400, fmt, args)
@@ -288,7 +288,7 @@ static void rnbdt_counters_init(void)
 }
 
 /**
- * rnbdt_sysfs_init - create the directory of sessions and the counters
+ * rnbdt_sysfs_init - create the directories of the sessions and of the counters
  *
  * Context: process context, module init.
  * Return: 0 or -ENOMEM.
@@ -321,7 +321,7 @@ destroy_wq:
 /**
  * rnbdt_sysfs_exit - remove all directories
  *
- * No session may be left.
+ * The caller must call this after the teardown of the last session has ended.
  *
  * Context: process context, module exit.
  */

@@ -4,17 +4,20 @@
  *
  * Locks, outermost first:
  *
- *	rnbdt_export.lock, rnbdt_port.lock	one writer of an object; never both held
+ *	rnbdt_export.lock, rnbdt_port.lock	serialise writers of configfs attributes of one
+ *						export or port; never both held
  *	rnbdt_io_mutex				list of the work queues for storage
- *	handler mutex of an rdma_cm_id		one event handler of a connection or listener
+ *	handler mutex of an rdma_cm_id		serialises event handlers of one connection or
+ *						listener
  *	rnbdt_cgroup_lock			cgroups of all hosts
  *	rnbdt_lock				read-write semaphore; held for writing to change the
  *						configuration: graph, fences, owners, capacities
- *	rnbdt_host.lock				a host, its sessions and attachments, within
- *						rnbdt_lock for reading: rnbdt_host_lock(). One
- *						host at a time
+ *	rnbdt_host.lock				a host, its sessions and attachments;
+ *						rnbdt_host_lock() takes rnbdt_lock for reading
+ *						before it. A task locks one host at a time
  *	rnbd_ring.lock				a queue; interrupts disabled
- *	rnbdt_sched.lock			waiting requests of a storage; interrupts disabled
+ *	rnbdt_sched.lock			requests that wait for one storage; interrupts
+ *						disabled
  *	rnbdt_io_set.lock			workers of a shared work queue; interrupts disabled
  *
  * Spinlocks of data that hosts share, within rnbdt_host.lock. No two of them are held together:
@@ -34,10 +37,10 @@
  * Code that holds rnbdt_lock must not wait for a teardown or for a handler of the connection
  * manager, because both lock a host. Code that holds rnbdt_lock for writing or a host lock must
  * not allocate memory, except for a link in configfs, must not change a queue pair, and must not
- * walk a list that grows with the number of hosts, sessions or exports, except to end its
- * members. A work item that looks at all of them locks one host at a time (share.c). A host or
- * an export is freed only after rnbdt_lock was taken for writing: code that has found one may
- * use and unlock it while it holds rnbdt_lock.
+ * walk a list that grows with the number of hosts, sessions or exports, except to end the
+ * members of the list. A work item that looks at all sessions locks one host at a time (share.c).
+ * Before a host or an export is freed, rnbdt_lock is taken for writing. So code that has found a
+ * host or an export may use and unlock it while it holds rnbdt_lock for reading.
  */
 #ifndef RNBDT_TARGET_H
 #define RNBDT_TARGET_H
@@ -45,7 +48,7 @@
 #include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
-/* Work items of rnbdt_ctl_wq that may run concurrently, because clients can send many requests */
+/* Limit on concurrent work items of rnbdt_ctl_wq: clients can send many control requests. */
 #define RNBDT_CTL_ACTIVE	8
 
 extern struct rw_semaphore rnbdt_lock;

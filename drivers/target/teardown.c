@@ -9,34 +9,35 @@
  * the session is admitted (epoch.c). Then the work item destroys the rings, memory regions and
  * protection domain.
  *
- * Requests in the storage cannot be aborted and may last forever, so no task waits for them. If
+ * Requests in the storage cannot be aborted and can last forever, so no task waits for them. If
  * there are none, rnbdt_teardown_work() frees requests and pages at once. Otherwise it destroys
- * the connection ids, because the removal of an RDMA device waits for these, and the end of the
- * last attachment queues rnbdt_release_work(), which frees the memory. Then s->teardown.drained
- * completes, for which fencing waits. At last the remaining connection ids are destroyed, which
- * can take a minute in the connection manager, and the session leaves the lists.
+ * the connection ids now, because the removal of an RDMA device waits for them, and the end of
+ * the last attachment queues rnbdt_release_work(), which frees the memory. When the memory is
+ * freed, s->teardown.drained is completed; fencing waits for that. Connection ids that still
+ * exist are destroyed last, which can take a minute in the connection manager. Then the session
+ * leaves the lists.
  *
  * Ownership
  *
- * The teardown owns all queues of a closing session, and destroys a connection id before it
- * frees the queue, which is the context of the id. The session no longer counts when its queue
- * pairs are drained; its memory stays charged until it is freed.
+ * The teardown owns all queues of a closing session. It destroys a connection id before the queue
+ * that is the context of the id. When its queue pairs are drained, the session no longer counts
+ * against the limit on sessions; its memory stays charged until the memory is freed.
  *
  * Concurrency
  *
- * The teardown is queued once, when the state becomes closing, and starts when
+ * The teardown is queued once, when the state becomes closing, and waits until
  * s->conn.connecting is zero; a handler increments that under the host lock, if the session is
  * live. Both the end of an attachment and rnbdt_teardown_part() check s->nr_bound under the host
  * lock, so exactly one of them continues the teardown. A completing request uses its ring only
- * while the ring is live, that is until its queue pair is drained. A session that was never live
- * uses rnbdt_hangup_wq, and rnbdt_linger_wq for the wait for the connection manager, so that a
- * flood of such sessions delays no other teardown. A teardown allocates without I/O: reclaim may
- * wait for a disk whose login waits for the teardown.
+ * while the ring is live; the drain ends that first. The teardown of a session that was never
+ * live runs on rnbdt_hangup_wq, and its wait for the connection manager on rnbdt_linger_wq, so
+ * that a flood of such sessions delays no other teardown. A teardown allocates without I/O:
+ * memory reclaim can wait for a disk whose login waits for the teardown.
  *
  * Errors
  *
- * A teardown cannot fail, but may wait for the storage forever; then a line is logged with one
- * session and the number of sessions that wait, because thousands may wait for one device.
+ * A teardown cannot fail, but can wait for the storage forever. Thousands of sessions can wait for
+ * one device, so the few log lines name some of them and the number of all that wait.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -82,7 +83,7 @@
 #include "target.h"
 #include "teardown.h"
 
-/* Period in jiffies of the log lines about sessions that wait for the storage; lines per period */
+/* Log lines about sessions that wait for the storage: period in jiffies, and lines per period */
 #define RNBDT_WAIT_LOG		(30 * HZ)
 #define RNBDT_WAIT_LOG_LINES	4
 
@@ -107,8 +108,9 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 }
 
 /*
- * Return whether the client probably reconnects: a disk is attached, or the session has taken over
- * a claim and no disk was detached. The control work may not have handled the latest DETACH yet.
+ * Return whether the client probably reconnects: an attachment is open for which no DETACH has
+ * arrived, or the session has taken over a claim and no DETACH has arrived. A DETACH counts even if
+ * the control work has not handled it yet.
  */
 static bool rnbdt_teardown_claims(struct rnbdt_session *s)
 {
@@ -130,8 +132,8 @@ static bool rnbdt_teardown_claims(struct rnbdt_session *s)
 }
 
 /*
- * Close all attachments. If the client probably reconnects, leave a claim for its place and its
- * floors.
+ * Close all attachments. If the client probably reconnects, leave a claim, which keeps the place
+ * among the sessions of the host and the floors of memory.
  */
 static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 {
@@ -150,7 +152,7 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	rnbdt_host_unlock(s->host);
 }
 
-/* Count the frames that the drained rings have dropped. */
+/* Add the frames that arrived on the rings after their failure to the counter of the host. */
 static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 {
 	u32 i;
@@ -178,14 +180,14 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	rnbdt_host_unlock(s->host);
 }
 
-/* Destroy the connection ids and end the teardown. May take a minute in the connection manager. */
+/* Destroy the connection ids and end the teardown. The connection manager can take a minute. */
 static void rnbdt_finish_teardown(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_port *port = s->port;
 	u32 i;
 
-	/* The RDMA device may disappear when its last connection id is destroyed. */
+	/* From here on do not use the RDMA device: it can go when its last id is destroyed. */
 	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
@@ -221,7 +223,7 @@ void rnbdt_linger_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Destroy all resources of the RDMA device that a session has, except the connection ids. */
+/* Destroy the resources of a session on the RDMA device, except the connection ids. */
 static void rnbdt_teardown_device(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
@@ -249,7 +251,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	rnbdt_teardown_attaches(s);
 	rnbdt_pool_free(&s->pool);
 
-	/* The memory is freed; destroying the connection ids may take longer. */
+	/* Uncount the memory now: destroying the connection ids can take a minute longer. */
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	rnbdt_host_lock(s->host);
 	rnbdt_queue_budget_freed(s);
@@ -319,7 +321,7 @@ void rnbdt_wait_work(struct work_struct *work)
 	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
 
-/* Return whether the storage has requests of the session. If so, start to log that. */
+/* Return whether the storage has requests of the session. If so, start the periodic log line. */
 static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 {
 	bool waits;
@@ -336,8 +338,8 @@ static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 }
 
 /*
- * Destroy the connection ids, and leave the rest of the teardown to the end of the last request.
- * Returns false if all requests have ended by now: then the caller must continue.
+ * Destroy the connection ids. Return true if the end of the last request continues the teardown,
+ * or false if all requests have ended already, so that the caller must continue the teardown.
  */
 static bool rnbdt_teardown_part(struct rnbdt_session *s)
 {
@@ -345,7 +347,7 @@ static bool rnbdt_teardown_part(struct rnbdt_session *s)
 	bool waits;
 	u32 i;
 
-	/* May take a minute in the connection manager. */
+	/* The connection manager can take a minute to destroy an id. */
 	for (i = 0; i < s->nr_slots; i++) {
 		if (!s->queues[i])
 			continue;
@@ -360,7 +362,7 @@ static bool rnbdt_teardown_part(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_teardown_work - stop a closing session, and free it if the storage has no requests of it
+ * rnbdt_teardown_work - stop a closing session; free it if none of its requests is in the storage
  * @work: rnbdt_session.teardown.teardown_work
  *
  * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; locks the host, may sleep,
@@ -374,7 +376,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	struct rnbdt_join *join;
 	u32 i;
 
-	/* A handler that found the session live has incremented s->conn.connecting by now. */
+	/* After this, each handler that found the session live has incremented s->conn.connecting. */
 	rnbdt_host_lock(s->host);
 	rnbdt_host_unlock(s->host);
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
@@ -383,7 +385,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	list_for_each_entry(join, &s->conn.joins, entry)
 		rnbdt_join_fail(join->q);
 	rnbdt_host_unlock(s->host);
-	/* The rings of queues that have not joined use the protection domain. */
+	/* Wait for queues that have not joined: their rings use the protection domain. */
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.nr_joins));
 
 	/* A client that cannot log in must not be able to fill the log. */
@@ -404,7 +406,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 		if (s->queues[i])
 			rnbd_ring_drain(&s->queues[i]->ring);
 
-	/* No frame arrives and the session is closing, so these work items are not queued again. */
+	/* Drained rings receive nothing and the session is closing: no work is queued again. */
 	cancel_work_sync(&s->login.login_work);
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);

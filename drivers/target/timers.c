@@ -3,11 +3,11 @@
  * Timers of a session: keep-alives, and time limits of the login.
  *
  * Operation: from the login on, keep-alives are checked and sent on queue 0 at the interval that
- * the client has requested, but not more often than keepalive_min_ms. Another queue is checked
- * only while it has replies to send, for example because credits are missing. If the client
- * doubts such a queue, it probes the queue itself. A session that receives no login or proof
- * within login_timeout_ms is closed. A session whose client does not disconnect after a refusal
- * or a list of exports is closed as well.
+ * the client has requested, but not more often than keepalive_min_ms. On a further queue they are
+ * checked only while the queue has replies that it cannot send, for example because credits are
+ * missing. An idle further queue can be probed by the client. A session that receives no login or
+ * proof within login_timeout_ms is closed. A session whose client does not disconnect after a
+ * refusal or a list of exports is closed as well.
  *
  * Ownership: the timers are part of the session; the teardown cancels them.
  *
@@ -15,7 +15,8 @@
  * memory. The keep-alive work takes no lock except those of rings; a queue that it has found is
  * not freed before the teardown has cancelled the work item.
  *
- * Errors: an exceeded time limit closes the session and, before the login, increases a counter.
+ * Errors: an exceeded time limit closes the session. If the login or the proof has not arrived in
+ * time, a counter of limits/ in sysfs is increased.
  */
 
 #include <linux/jiffies.h>
@@ -30,7 +31,10 @@
 #include "target.h"
 #include "timers.h"
 
-/* Return whether the client must send frames on a queue, at least to return credits. */
+/*
+ * Return whether the client must send frames on a queue: keep-alives on queue 0, or credits for
+ * replies on a further queue.
+ */
 static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
 {
 	return !q->index || READ_ONCE(q->nr_done);
@@ -40,7 +44,8 @@ static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
  * rnbdt_session_keepalive - check and send the keep-alives of a session
  * @work: rnbdt_session.login.keepalive_work
  *
- * The work item runs from the login on, because the client waits while the pool is allocated.
+ * The work item runs already during the login, because the client waits for keep-alives while the
+ * target allocates the pool.
  *
  * Context: work item of rnbdt_timer_wq.
  */

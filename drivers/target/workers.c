@@ -5,8 +5,8 @@
  * Operation: a work queue executes a limited number of items at a time. If several exports share
  * it, the items of an export whose storage hangs must not occupy all workers. So each export has
  * a floor, a number of workers that are reserved for it. The other workers are spare: the first
- * export that needs one gets it. If none is left, items wait, and the exports with waiting items
- * take turns at the workers that become free.
+ * export that needs a spare worker gets it. If no spare worker is free, items wait, and the
+ * exports with waiting items take turns at the spare workers that become free.
  *
  * Ownership: the caller owns all structures.
  *
@@ -77,7 +77,10 @@ bool rnbdt_workers_take(struct rnbdt_worker_user *user, struct rnbdt_worker_item
 	return false;
 }
 
-/* Remove the oldest waiting item of an export, and move the export behind the others. */
+/*
+ * Remove the oldest waiting item of an export. If the export has further waiting items, move it
+ * behind the other waiting exports.
+ */
 static struct rnbdt_worker_item *rnbdt_workers_next(struct rnbdt_worker_user *user)
 {
 	struct rnbdt_worker_item *item = list_first_entry(&user->waiting,

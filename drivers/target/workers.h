@@ -3,7 +3,7 @@
  * Limits on the work items of an export that a shared work queue executes at a time. See
  * workers.c.
  *
- * In user space the file that includes this one must define struct list_head.
+ * In user space the file that includes this header must define struct list_head before.
  */
 #ifndef RNBDT_WORKERS_H
 #define RNBDT_WORKERS_H
@@ -17,8 +17,8 @@
 /**
  * struct rnbdt_workers - workers of a work queue that exports share
  * @floor: workers reserved for each export; constant
- * @spare: free workers beyond the floors of all exports
- * @hungry: exports with waiting items, struct rnbdt_worker_user, in the order of their turns
+ * @spare: number of free workers beyond the floors of all exports
+ * @hungry: exports with waiting items, struct rnbdt_worker_user; the first one has the next turn
  *
  * The lock of the caller protects all members that are not constant.
  */

@@ -9,32 +9,32 @@
  * file, to the first caller. So while other requests are in flight, neither success nor failure
  * of an fsync proves anything about the range of one request.
  *
- * rnbdt_wb_start() samples the error of the mapping before a request, and rnbdt_wb_unsure()
- * compares it afterwards. If no error was recorded in between, the result belongs to the
+ * rnbdt_wb_start() samples the error state of the mapping before a request, and rnbdt_wb_unsure()
+ * compares it after the request. If no error was recorded in between, the result belongs to the
  * request. Otherwise a request that failed, or that must be durable, is executed a second time,
- * alone. Then no other write through the page cache is in flight, so the result of the second
- * execution belongs to the request.
+ * alone: no other request that writes through the page cache is in flight then, so the result of
+ * the second execution belongs to the request.
  *
- * With write_cache=back, acknowledged writes may fail later. Any error that was recorded since
- * the export was enabled makes all flushes fail until the export is disabled.
+ * With write_cache=back, the write-back of an acknowledged write can fail. Any error that was
+ * recorded since the export was enabled makes all flushes fail until the export is disabled.
  *
  * Ownership
  *
- * The sample of a request belongs to the request, that of the flushes to the backend. The error
- * state belongs to the mapping. This file only reads that state, so that other users of the file
- * get their reports.
+ * The sample for a request belongs to the request, the sample for flushes to the backend. The
+ * error state belongs to the mapping. This file never clears the error state, so that fsync also
+ * reports an error to the other programs that have the file open.
  *
  * Concurrency
  *
- * Writes through the page cache hold be->alone shared, a second execution holds it exclusively;
- * file.c takes it. Samples are compared without a lock.
+ * file.c takes the semaphore be->alone: shared for a write through the page cache, exclusively
+ * for a second execution. Samples are compared without a lock.
  *
  * Errors
  *
  * The failure of a second execution is final. Direct I/O, write-back of other writes with
  * write_cache=back, and programs on the target that write to the same file do not hold
- * be->alone. If their write-back fails during both executions, the request fails too. A write is
- * never acknowledged if an error was recorded during its last execution.
+ * be->alone. If their write-back fails during both executions, the request fails too. A write
+ * that must be durable is never acknowledged if an error was recorded during its last execution.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -51,7 +51,7 @@
 #include "session.h"
 #include "writeback.h"
 
-/* Clear errors of the past, so that fsync does not report them for the next request. */
+/* Mark earlier errors as reported to be->file: fsync must not report them for the next request. */
 static void rnbdt_wb_forget(struct rnbdt_backend *be)
 {
 	struct file *file = be->file;
@@ -104,9 +104,9 @@ void rnbdt_wb_start(struct rnbdt_req *treq)
  * @be: backend
  * @error: negative errno, or 0
  *
- * With write_cache=back, storage that is gone is reported as an I/O error and not as a lost path,
- * because acknowledged writes may be lost with it: multipath would change to another path, where
- * a flush succeeds.
+ * With write_cache=back, storage that is gone is reported as an I/O error and not as a path error,
+ * because acknowledged writes can be lost with the storage. After a path error, multipath would
+ * send the flush on another path, where the flush would succeed in spite of the loss.
  *
  * Context: any.
  * Return: enum rnbd_status.
@@ -119,9 +119,10 @@ u16 rnbdt_wb_status(const struct rnbdt_backend *be, int error)
 }
 
 /**
- * rnbdt_wb_unsure - check whether a result may be due to the error of another request
+ * rnbdt_wb_unsure - check whether a result can be due to the error of another request
  * @treq: request that was executed
- * @status: result of the request; changed if an error was recorded during a second execution
+ * @status: result of the request; success becomes an error if a write-back error was recorded
+ *	during a second execution
  *
  * Context: any.
  * Return: true if the request must be executed again, alone; false if @status is final.
@@ -163,7 +164,7 @@ int rnbdt_wb_flush(struct rnbdt_backend *be)
 	ret = vfs_fsync_range(be->file, 0, LLONG_MAX, 1);
 	if (be->through)
 		return ret;
-	/* fsync may have reported the error to another caller. */
+	/* fsync reports an error once per struct file: an earlier caller can have got it. */
 	if (!ret)
 		ret = filemap_check_wb_err(be->mapping, be->opened);
 	if (unlikely(ret) && !xchg(&be->lost, true))
