@@ -2,13 +2,15 @@
 /*
  * Depth: the number of requests of a disk that may be in flight.
  *
- * Operation: requests beyond those that the storage works on only wait in its queue, where
- * neither the client nor the target can abort them. After a connection is lost, the disk is
- * attached again only when the last of them has ended. Therefore the reply to an ATTACH contains
- * the number of requests that the queues of the storage take (nr_requests of each hardware
- * queue), or a small number if the storage is rotational. The client limits the disk to that
- * number. Storage without a request queue (device mapper, brd, files in the page cache) has no
- * such bound.
+ * Operation: the storage executes a limited number of requests at a time. Further requests only
+ * wait in the queue of the storage, where neither the client nor the target can abort them.
+ * After a connection is lost, the disk is attached again only when the storage has ended all its
+ * requests of the disk. Therefore the reply to an ATTACH contains a limit, and the client keeps
+ * no more requests of the disk in flight. The limit is storage_inflight. If that is 0, the limit
+ * is the number of requests that the hardware queues of the storage take (nr_requests of each
+ * queue), and at most rotational_inflight if the storage is rotational. Storage without hardware
+ * queues (device mapper, brd) has no limit unless it is rotational. Requests through the page
+ * cache have no limit.
  *
  * Ownership: the storage belongs to the backend.
  * Concurrency: called by the control work; the parameters may change at any time.
@@ -32,7 +34,10 @@ RNBD_PARAM_UINT(storage_inflight, 0, 0, 65536,
 RNBD_PARAM_UINT(rotational_inflight, 64, 1, 65536,
 		"requests in flight of a disk whose storage is rotational, unless storage_inflight is set");
 
-/* Return the number of hardware queues of the storage that serve requests without polling. */
+/*
+ * Return the number of hardware queues that serve requests without polling, or 1 if all hardware
+ * queues share their tags.
+ */
 static u32 rnbdt_storage_queues(const struct blk_mq_tag_set *set)
 {
 	u32 queues = set->map[HCTX_TYPE_DEFAULT].nr_queues;

@@ -5,11 +5,12 @@
  * Operation
  *
  * A session whose client asks for a list is in the state RNBDT_LISTING after its login. The
- * login work sends frames while it has credits, and is queued again when credits arrive.
- * Exports are listed in the order of their ids, which is the order of their creation. The
- * session keeps only the id of the last export that it has sent, and each frame continues
- * after that id. Therefore a slow client costs no memory. If links are added or removed
- * concurrently, no export is sent twice, and no export that stays is left out.
+ * login work sends frames while it has credits, and is queued again when credits arrive. Exports
+ * are listed in the order of their ids, which is the order of their creation. The session keeps
+ * only the id of the last export that it has sent, and each frame continues after that id.
+ * Therefore a list needs no memory while a client is slow. If the administrator adds or removes
+ * links in configfs while a list is sent, no export is sent twice, and no export that stays
+ * linked is left out.
  *
  * Ownership
  *
@@ -18,14 +19,15 @@
  *
  * Concurrency
  *
- * Only the login work sends lists, and it runs once at a time. The teardown cancels it after
- * the queue pairs are drained, when no completion can queue it again. The login work never
- * waits for the client while it sends a list, so a slow client delays no port and no export.
+ * Only the login work sends lists, and it runs once at a time. The teardown cancels it after the
+ * queue pairs are drained, when no completion can queue it again. The login work never waits for
+ * the client while it sends a list, so a slow client does not delay the removal of a port or of
+ * an export.
  *
  * Errors
  *
- * If memory is short the list ends with the status RNBD_ST_NOMEM. The timeout of the session
- * disconnects a client that does not receive its list.
+ * If memory is short, the list ends with the status RNBD_ST_NOMEM. A client that has not
+ * received its list after RNBDT_LISTING_TIMEOUT is disconnected (login.c).
  */
 
 #include <linux/mm.h>
@@ -45,7 +47,7 @@
 #include "session.h"
 #include "target.h"
 
-/* Milliseconds after which a client should retry if its host is at the limit of lists */
+/* Retry delay in ms for a client whose host has reached its limit of concurrent lists */
 #define RNBDT_LIST_RETRY_MS	1000
 
 static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_export *export,
@@ -98,7 +100,7 @@ static void rnbdt_discover_gather(struct rnbdt_session *s, struct rnbdt_listing 
 	list->more = export && s->listing.nr_listed + list->nr < RNBD_EXPORTS_MAX;
 }
 
-/* Called under ring->lock, with an open frame. */
+/* Called with ring->lock held and a frame open. */
 static int rnbdt_discover_post(struct rnbdt_session *s, struct rnbd_ring *ring,
 			       const struct rnbdt_listing *list)
 {
@@ -124,7 +126,7 @@ static int rnbdt_discover_post(struct rnbdt_session *s, struct rnbd_ring *ring,
 
 /*
  * Test for a credit and a send slot before exports are gathered: gathering is expensive, and
- * the client can queue the login work with any frame.
+ * each frame of the client can queue the login work.
  */
 static bool rnbdt_discover_can_send(struct rnbdt_session *s)
 {
@@ -175,7 +177,7 @@ bool rnbdt_discover_work(struct rnbdt_session *s)
 	list.max = (s->queues[0]->ring.attr.slot_size - sizeof(struct rnbd_frame_hdr) -
 		    sizeof(struct rnbd_ctl) - sizeof(struct rnbd_ctl_list_end)) /
 		   (sizeof(struct rnbd_ctl) + sizeof(struct rnbd_ctl_export));
-	/* Not GFP_KERNEL: memory reclaim may wait for a disk whose client waits for a login. */
+	/* Not GFP_KERNEL: memory reclaim can wait for a disk whose client waits for a login. */
 	list.exports = kvmalloc_array(list.max, sizeof(*list.exports), GFP_NOIO);
 	list.status = list.exports ? s->listing.list_status : RNBD_ST_NOMEM;
 

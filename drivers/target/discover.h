@@ -7,7 +7,7 @@
 
 struct rnbdt_session;
 
-/* Jiffies that the client has to disconnect after a refusal or the end of its list */
+/* Time limit in jiffies for the client to disconnect after a refusal or the end of its list */
 #define RNBDT_HANGUP_TIMEOUT	(10 * HZ)
 
 bool rnbdt_discover_work(struct rnbdt_session *s);

@@ -6,33 +6,34 @@
  *
  * The algorithm is that of M. Shreedhar and G. Varghese, "Efficient Fair Queuing using Deficit
  * Round Robin", SIGCOMM 1995. Nodes form a tree: the root is the storage, and below it are
- * hosts, sessions and disks. Requests wait at disks. A node below which requests wait is in
- * the list of its parent. In each round a child gets a quantum of cost in proportion to its
- * weight. The child is served until the quantum is used up, and then moves to the end of the
- * list. The cost of a request is a constant plus its bytes. The disk, the session and the host
- * of the request are charged with the cost, so service is divided by host, then by session,
- * then by disk.
+ * hosts, sessions and disks. Requests wait at disks. A node below which requests wait is in the
+ * list of its parent. In each round a child gets a quantum of cost in proportion to its weight.
+ * The child is served until the quantum is used up, and then moves to the end of the list. The
+ * cost of a request is a constant plus the length of the request in bytes. The cost is charged
+ * to the disk, the session and the host of the request. So the storage is divided among the
+ * hosts, the part of a host among its sessions, and the part of a session among its disks.
  *
  * The code differs from the paper in four points:
  * - A child is served while its deficit is positive. The cost of the next request need not be
  *   known in advance, and the deficit can become negative: the child then has a debt.
- * - The heaviest child gets the whole quantum and each other child a part of it. So a turn is
- *   short for any weights.
- * - Rounds in which no child would be served are skipped, because a node may have thousands
- *   of children.
- * - A child without requests keeps its debt, or a host that sends one large request at a time
- *   would get more than its share. The quanta of the rounds that the child misses reduce the
- *   debt. The debt is dropped when the parent has no child with requests.
+ * - The child of the largest weight gets the whole quantum, and each other child a part of it.
+ *   So no weight makes a turn longer than the quantum.
+ * - Rounds in which no child would be served are skipped, because visiting each child in each
+ *   round takes long: a node can have thousands of children.
+ * - A child without requests keeps its debt. Otherwise a host that sends one large request at a
+ *   time would get more than its share. The quanta of the rounds that the child misses reduce
+ *   the debt. When no child of the parent has requests, the debts of all children are dropped.
  *
- * A FLUSH costs the constant and passes ahead of the order, because it moves no data and the
- * client waits for it. To protect the service of other disks and hosts, a FLUSH waits in order
- * if its disk, its session or its host has RNBDT_DRR_AHEAD_MAX FLUSHes in flight, or a debt of
- * more than RNBDT_DRR_AHEAD_DEBT and two quanta.
+ * A FLUSH costs only the constant, and passes ahead of all requests that wait, because it moves
+ * no data and the client waits for it. This must not take the share of other disks and hosts. So
+ * a FLUSH waits in order if RNBDT_DRR_AHEAD_MAX FLUSHes of its disk, its session or its host
+ * have passed ahead and are in flight, or if one of the three has a debt of more than two quanta
+ * plus RNBDT_DRR_AHEAD_DEBT.
  *
  * Ownership: the caller owns nodes and requests. A node must outlive its children.
  *
- * Concurrency: the caller holds the lock of the storage. Weights may change without it, and
- * the number of requests that wait at the storage may be read without it.
+ * Concurrency: the caller holds the lock of the storage. Weights may be changed without this
+ * lock, and the number of requests that wait at the storage may be read without it.
  *
  * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
  * tests/unit/test_drr*.c run it against a model of the storage.
@@ -40,25 +41,26 @@
 
 #include "drr.h"
 
-/* Units of a deficit per byte of cost: the quantum of a host of low weight is a few bytes. */
+/* Units of a deficit per byte of cost: a quantum can be so few bytes that it needs fractions. */
 #define RNBDT_DRR_FRACTION	64
 
 /*
- * Quantum of the heaviest child, in bytes, without the constant cost of one request. With a
- * constant of 16 KiB a turn serves at most three requests of 4 KiB.
+ * The quantum of the child of the largest weight is this number of bytes plus the constant cost
+ * of one request. With a constant of 16 KiB a turn serves at most three requests of 4 KiB.
  */
 #define RNBDT_DRR_QUANTUM	(32u << 10)
 
 /*
- * Largest debt, in bytes beyond two quanta, with which a FLUSH passes ahead of the order. One
- * large request and a few FLUSHes stay below this limit.
+ * A FLUSH passes ahead of the order if the debt is at most two quanta plus this number of bytes.
+ * One large request and a few FLUSHes cause a smaller debt.
  */
 #define RNBDT_DRR_AHEAD_DEBT	(1536u << 10)
 
 /*
- * Rounds after which no debt can be left: in this number of rounds even the smallest quantum,
- * that of RNBDT_WEIGHT_MIN beside RNBDT_WEIGHT_MAX, pays 16 MiB. No debt is larger, because a
- * child with a debt is not served, and FLUSHes pass only up to RNBDT_DRR_AHEAD_DEBT.
+ * Number of rounds whose quanta pay any debt: even the smallest quantum, that of a child of
+ * RNBDT_WEIGHT_MIN beside a child of RNBDT_WEIGHT_MAX, pays 16 MiB in so many rounds. No debt is
+ * larger than 16 MiB, because a child with a debt is not served, and a FLUSH passes ahead only
+ * below the limit of RNBDT_DRR_AHEAD_DEBT.
  */
 #define RNBDT_DRR_FORGIVEN	8000000ull
 
@@ -102,13 +104,16 @@ void rnbdt_drr_init(struct rnbdt_drr_node *node, struct rnbdt_drr_node *parent,
 	INIT_LIST_HEAD(&node->active);
 }
 
-/* Return the quantum of a node, as a deficit. */
+/* Return the quantum of a node in units of a deficit. */
 static s64 rnbdt_drr_quantum(const struct rnbdt_drr_node *node)
 {
 	const struct rnbdt_drr_node *parent = node->parent;
 	u32 weight = READ_ONCE(*node->weight);
 
-	/* The weight may have been raised since the round began. */
+	/*
+	 * Limit a weight that was raised since the round began to the largest weight of the
+	 * round.
+	 */
 	weight = min(weight, parent->top);
 	return div_u64((u64)parent->quantum * RNBDT_DRR_FRACTION * weight, parent->top);
 }
@@ -129,7 +134,7 @@ static void rnbdt_drr_catch_up(struct rnbdt_drr_node *node)
 		node->deficit = 0;
 }
 
-/* Add a node to the end of the list of its parent when its first request begins to wait. */
+/* Add a node to the end of the list of its parent when a first request waits below the node. */
 static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *parent = node->parent;
@@ -147,10 +152,10 @@ static void rnbdt_drr_deactivate(struct rnbdt_drr_node *node)
 	struct rnbdt_drr_node *parent = node->parent;
 
 	list_del_init(&node->entry);
-	/* An idle node must not save a part of its quantum for later. */
+	/* A node without requests must not save a part of its quantum for later. */
 	if (node->deficit > 0)
 		node->deficit = 0;
-	/* No other child has requests, so drop all debts: skip the rounds that pay them. */
+	/* No child has requests now: drop all debts by skipping the rounds that would pay them. */
 	if (list_empty(&parent->active)) {
 		parent->round += RNBDT_DRR_FORGIVEN + 2;
 		parent->top = 0;
@@ -164,7 +169,7 @@ static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
 	struct rnbdt_drr_node *node;
 
 	for (node = disk; node->parent; node = node->parent) {
-		/* A node that was waiting for its turn keeps its place in the list. */
+		/* A FLUSH also charges nodes that wait for their turn: these keep their place. */
 		bool turn = node->deficit > 0;
 
 		node->deficit -= (s64)cost * RNBDT_DRR_FRACTION;
@@ -185,7 +190,7 @@ static void rnbdt_drr_uncount(struct rnbdt_drr_node *disk, u32 nr)
 	}
 }
 
-/* Begin the next round with @child as its first child, since all children have had a turn. */
+/* Begin the next round, because all children of @node have had a turn; @child is its first. */
 static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt_drr_node *child)
 {
 	u32 weight = READ_ONCE(*child->weight);
@@ -195,7 +200,7 @@ static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt
 	node->next_top = 0;
 }
 
-/* Skip the rounds in which no child is served, because each of them still has a debt. */
+/* Skip the rounds in which no child would be served, because every child still has a debt. */
 static void rnbdt_drr_skip(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *child;
@@ -241,8 +246,8 @@ static struct rnbdt_drr_node *rnbdt_drr_turn(struct rnbdt_drr_node *node)
  * @item: request with its cost
  *
  * Context: any, with the lock of the storage.
- * Return: true if the request waits now, or false if the disk is closed and the request need
- * not wait.
+ * Return: true if the request waits now; false if the disk is closed: the request was not added,
+ * and the caller must submit it at once.
  */
 bool rnbdt_drr_add(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
 {
@@ -287,7 +292,7 @@ static bool rnbdt_drr_may_pass(struct rnbdt_drr_node *node)
 {
 	if (node->ahead >= RNBDT_DRR_AHEAD_MAX)
 		return false;
-	/* The rounds that an idle node has missed have not yet reduced its debt. */
+	/* First reduce the debt of an idle node by the rounds that the node has missed. */
 	if (!node->parent->queued)
 		node->deficit = 0;
 	else if (!node->queued)

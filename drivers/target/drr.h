@@ -14,18 +14,18 @@
 
 #include "../core/portable.h"
 
-/* Default weight of a host, and the range of weights */
+/* Default, lowest and highest weight of a host */
 #define RNBDT_WEIGHT_DEFAULT	100
 #define RNBDT_WEIGHT_MIN	1
 #define RNBDT_WEIGHT_MAX	10000
 
 /*
- * Most bytes of a request that are charged: the length of the largest READ or WRITE. A longer
- * DISCARD or WRITE ZEROES costs no more, because it carries no data.
+ * Largest number of bytes for which a request is charged: the length of the largest READ or
+ * WRITE. A longer DISCARD or WRITE ZEROES costs no more, because it carries no data.
  */
 #define RNBDT_DRR_BYTES_MAX	(4u << 20)
 
-/* Most FLUSHes of a host that may be in flight after they have passed ahead of the order */
+/* Largest number of FLUSHes of a host in flight that have passed ahead of the order */
 #define RNBDT_DRR_AHEAD_MAX	64
 
 /**
@@ -49,7 +49,8 @@ struct rnbdt_drr_item {
  * @entry: in @active of @parent while requests wait below this node
  * @active: children with requests that wait, in the order of their turns; for a disk its
  *	requests, oldest first
- * @queued: number of requests that wait below this node; for the storage read without a lock
+ * @queued: number of requests that wait below this node; the number of the storage is also read
+ *	without a lock
  * @deficit: cost for which the node may still be served in this round, in fractions of a
  *	byte, see RNBDT_DRR_FRACTION; a negative value is a debt
  * @granted: number of the round of @parent in which the node got its latest quantum

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The stale-write rule: only the newest epoch of a session reaches the storage.
+ * The stale-write rule: only requests of the newest epoch of a session reach the storage.
  *
  * Operation
  *
- * A client that reconnects uses the id of its session with a higher epoch. The target closes
- * the older session, and answers RNBD_ST_BUSY until the queue pairs of the older session are
- * drained. An older session that was never live delays nothing. Requests that the storage
- * still executes delay only the next attachment of their export (bind.c). An equal or lower
- * epoch is refused with RNBD_ST_EPOCH. rnbdt_may_submit() checks state and epoch directly
- * before each submission to the storage, so that a write of a closed session or an old epoch
- * cannot reach the storage after a newer one.
+ * A client that reconnects uses the id of its session with a higher epoch. The target closes the
+ * older session, and answers RNBD_ST_BUSY until the queue pairs of the older session are
+ * drained. The target does not wait for an older session that was never live, because such a
+ * session has sent no requests. Requests that the storage still executes delay only the next
+ * ATTACH of their export (bind.c). An equal or lower epoch is refused with RNBD_ST_EPOCH.
+ * rnbdt_may_submit() checks state and epoch directly before each submission to the storage, so
+ * that a write of a closed session or an old epoch cannot reach the storage after a newer one.
  *
- * Connection requests of a session may still be in flight when the session is freed.
- * Therefore a host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS sessions.
+ * Connection requests of a session can arrive when the session is already freed. To refuse
+ * these, a host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS sessions.
  *
  * Ownership
  *
- * The host owns the remembered epochs. The export owns the number of dropped requests.
+ * The host owns the remembered epochs. The export owns the counter of dropped requests.
  *
  * Concurrency
  *
@@ -27,8 +27,9 @@
  * Errors
  *
  * The epoch of a client that is not authenticated closes no session and is not remembered,
- * because any peer can name a session and a high epoch. A dropped request gets no reply: if
- * the connection still delivered an error, the client would take it as final.
+ * because any peer can name a session and a high epoch. A stale request is dropped without a
+ * reply: the client would take an error in a reply as the final result, and would not send the
+ * request again in the newer epoch.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -51,7 +52,8 @@
  * rnbdt_remember_epoch - remember the newest epoch of a session that ends
  * @s: session at the end of its teardown
  *
- * A host has RNBDT_HOST_EPOCHS entries; a further session replaces the oldest one.
+ * A host has RNBDT_HOST_EPOCHS entries; if all are in use, a further session replaces the oldest
+ * entry.
  *
  * Context: process context, host of @s locked.
  */
@@ -69,7 +71,7 @@ void rnbdt_remember_epoch(const struct rnbdt_session *s)
 		if (uuid_equal(&host->epochs[i].session_id, &s->session_id))
 			break;
 	if (i == RNBDT_HOST_EPOCHS) {
-		/* A session that was never live has sent no requests. */
+		/* A session that was never live has sent no requests: it needs no entry. */
 		if (!s->live_at)
 			return;
 		i = host->next_epoch;
@@ -79,7 +81,7 @@ void rnbdt_remember_epoch(const struct rnbdt_session *s)
 		host->epochs[i].session_id = s->session_id;
 		host->epochs[i].epoch = 0;
 	}
-	/* Sessions with this id may end in any order: keep the highest epoch. */
+	/* Sessions with the same id can end in any order: keep the highest epoch. */
 	host->epochs[i].epoch = max3(host->epochs[i].epoch, s->newest_epoch, s->newest_attempt);
 }
 
@@ -98,14 +100,17 @@ static bool rnbdt_knows_newer_epoch(const struct rnbdt_host *host,
 }
 
 /*
- * Compare the epoch of a connection request with that of an existing session. A lower or
- * equal epoch is a late message; a higher one means that the client has given up @old.
+ * Compare the epoch of a connection request with that of an existing session. A lower or equal
+ * epoch means that the request is late, a higher one that the client has given up @old.
  */
 static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenticated)
 {
 	if (epoch <= old->newest_attempt || epoch < old->newest_epoch)
 		return RNBD_ST_EPOCH;
-	/* Close nothing yet: a later check follows, for the new session or after its proof. */
+	/*
+	 * Do not close @old yet: this check is repeated when the client of the new session is
+	 * authenticated.
+	 */
 	if (!authenticated && READ_ONCE(old->state) < RNBDT_CLOSING)
 		return RNBD_ST_OK;
 	if (authenticated) {
@@ -114,7 +119,8 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 	}
 	/*
 	 * Do not wait for a closing session that was never live, because it has sent no
-	 * requests, nor for a drained one: bind.c waits for its requests in the storage.
+	 * requests. Do not wait for a drained session either: bind.c waits for its requests in
+	 * the storage.
 	 */
 	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING &&
 	    (!old->live_at || old->teardown.stopped))
@@ -128,12 +134,12 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
  * @req: connection request for queue 0
  * @s: session that the request creates, or NULL before that
  *
- * If the client of @s is authenticated, close the sessions that have the same id and an older
- * epoch. Otherwise, and if @s is NULL, the check has no effect.
+ * If @s is not NULL and its client is authenticated, close the sessions that have the same id
+ * and an older epoch. Otherwise only check.
  *
  * Context: process context, @host locked.
- * Return: RNBD_ST_OK, RNBD_ST_EPOCH if the host has used a newer epoch, or
- * RNBD_ST_BUSY until the queue pairs of a session of an older epoch are drained.
+ * Return: RNBD_ST_OK, RNBD_ST_EPOCH if the host has used the same or a newer epoch for this
+ * session id, or RNBD_ST_BUSY until the queue pairs of a session of an older epoch are drained.
  */
 u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *req,
 			  const struct rnbdt_session *s)
@@ -163,11 +169,11 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
  * rnbdt_may_submit - check that a request may still reach the storage
  * @treq: request about to be submitted to the storage
  *
- * The caller must call this directly before each submission, even if it has checked the
- * request before. If the session is not live or its epoch is old, the request is marked as
- * stale, and no reply is sent for it. If only the attachment is closing, the reply has the
- * status RNBD_ST_CLOSED. In both cases the caller completes the request, and the status that it
- * passes is ignored.
+ * The caller must call this directly before each submission, even if it has checked the request
+ * before. If the session is not live or its epoch is old, the request is marked as stale, and no
+ * reply is sent for it. If only the attachment is closing, the reply has the status
+ * RNBD_ST_CLOSED. In both cases the caller must complete the request; the status that the caller
+ * passes to the completion is ignored.
  *
  * Context: process context; may sleep at a fault point.
  * Return: true if the request may be submitted.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The stale-write rule: only the newest epoch reaches the storage. See epoch.c.
+ * The stale-write rule: only requests of the newest epoch reach the storage. See epoch.c.
  */
 #ifndef RNBDT_EPOCH_H
 #define RNBDT_EPOCH_H

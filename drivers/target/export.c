@@ -2,30 +2,30 @@
 /*
  * Exports: enable, disable and capacity.
  *
- * Operation: enabling an export opens its path as a block device (bdev.c) or as a file
- * (file.c) and checks the properties of the storage. Disabling an export closes its
- * attachments at once. When the last attachment has left the export, disable_work closes the
- * backend. Storage that hangs can delay that forever, but no task waits for it. The size of
- * the storage is read when the export is enabled, at each ATTACH, and when the administrator
- * writes to resize. If the size has changed, resize.c notifies the clients, and request.c
- * refuses requests beyond the new capacity.
+ * Operation: enabling an export opens its path as a block device (bdev.c) or as a file (file.c)
+ * and checks the properties of the storage. Disabling an export closes its attachments at once.
+ * When the last attachment has left the export, disable_work closes the backend. An attachment
+ * leaves when the storage has completed its requests, which hung storage delays forever; no task
+ * waits for disable_work. The size of the storage is read when the export is enabled, at each
+ * ATTACH, and when the administrator writes to the attribute resize. If the size has changed,
+ * resize.c notifies the clients, and request.c refuses requests beyond the new capacity.
  *
- * Ownership: the export owns the backend. Attachments use the backend without a reference.
- * From rnbdt_export_disable() on, disable_work holds a reference on the export, because the
- * directory of the export may be removed before the storage has completed its requests. No
- * writer of an attribute waits for disable_work: rmdir waits for such a writer, and a reader
- * of the directory waits for rmdir.
+ * Ownership: the export owns the backend. Attachments use the backend without a reference. From
+ * rnbdt_export_disable() on, disable_work holds a reference on the export, because the directory
+ * of the export may be removed before the storage has completed its requests. A write to an
+ * attribute never waits for disable_work. Otherwise hung storage would block the writer, an
+ * rmdir that waits for the writer, and each reader of the directory that waits for the rmdir.
  *
- * Concurrency: an export is enabled under export->lock. Disabling first clears
- * export->enabled, with rnbdt_lock held for writing, so that no ATTACH can choose the export
- * while its attachments are being closed. The capacity also changes with rnbdt_lock held for
- * writing. Until the backend is closed, the export cannot be enabled, and its UUID and path
- * remain in use. A reader of an attribute takes rnbdt_lock only.
+ * Concurrency: an export is enabled under export->lock. Disabling first clears export->enabled,
+ * with rnbdt_lock held for writing, so that no ATTACH can choose the export while its
+ * attachments are being closed. The capacity also changes with rnbdt_lock held for writing.
+ * Until the backend is closed, the export cannot be enabled again, and its UUID and path remain
+ * in use. A reader of an attribute takes rnbdt_lock and not export->lock.
  *
  * Errors: a failed enable is logged, returns an errno and leaves the export disabled. Storage
- * that another export has opened, even under another path, is refused. Disabling cannot fail.
- * If the page cache has lost acknowledged writes, disabling changes the incarnation, by which
- * clients notice the loss.
+ * that another export has opened, even under another path, is refused. Disabling cannot fail. If
+ * the page cache has lost acknowledged writes, disabling changes the incarnation of the export,
+ * and clients detect the loss by this change.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -58,14 +58,14 @@
 
 /*
  * soft-RoCE delivers frames in workers of an unbound work queue. If submit_work is unbound as
- * well, the same worker can run it next, and no other worker must be woken.
+ * well, the same worker can run submit_work next, and the kernel need not wake another worker.
  */
 static bool submit_unbound = true;
 module_param(submit_unbound, bool, 0644);
 MODULE_PARM_DESC(submit_unbound,
 		 "workers that submit requests to the storage run on any CPU, not only on the CPU that received the frame; read when an export is enabled (default Y)");
 
-/* Jiffies between log lines about an export that waits for its attachments */
+/* Jiffies between log lines about an export that waits for the end of its attachments */
 #define RNBDT_DISABLE_LOG	(30 * HZ)
 
 static int rnbdt_backend_open(struct rnbdt_export *export,
@@ -107,7 +107,7 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 	return rnbdt_file_open(export, be, S_ISBLK(mode));
 }
 
-/* Round the properties of the storage to values that the protocol allows. */
+/* Round the properties of the storage to values of the protocol, or refuse the storage. */
 static int rnbdt_backend_check(struct rnbdt_export *export,
 			       struct rnbdt_backend *be)
 {
@@ -128,7 +128,7 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 	geo->physical_block = clamp(geo->physical_block, block, 1U << 20);
 	if (!is_power_of_2(geo->physical_block))
 		geo->physical_block = block;
-	/* io_min and io_opt are hints, and the protocol limits their values. */
+	/* Adjust io_min and io_opt to the limits of the protocol: both are only hints. */
 	geo->io_min = clamp(round_down(geo->io_min, block), geo->physical_block,
 			    RNBD_IO_HINT_MAX);
 	geo->io_opt = round_down(geo->io_opt, block);
@@ -140,7 +140,7 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 	geo->max_write_zeroes = round_down(geo->max_write_zeroes, block);
 	if (geo->max_discard && !geo->discard_granularity)
 		geo->discard_granularity = block;
-	/* The block layer of the client cannot send discards shorter than a granule. */
+	/* A discard is at least one granule. If max_discard is less, no discard is possible. */
 	if (geo->max_discard < max(geo->discard_granularity, geo->physical_block))
 		geo->max_discard = 0;
 	return 0;
@@ -152,7 +152,7 @@ static void rnbdt_backend_free(struct rnbdt_backend *be)
 	kfree(be);
 }
 
-/* Let clients attach an export unless another one has the same storage, path or UUID. */
+/* Let clients attach an export unless another export has the same storage, path or UUID. */
 static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backend *be)
 {
 	int ret;
@@ -194,7 +194,7 @@ int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
  *
  * Context: process context, export->lock held, rnbdt_lock not held; may sleep.
  * Return: 0 or a negative errno, which was logged. -EBUSY: this export is being disabled, or
- * another one has the same storage or path. -EEXIST: another export has the same UUID.
+ * another export has the same storage or path. -EEXIST: another export has the same UUID.
  */
 int rnbdt_export_enable(struct rnbdt_export *export)
 {
@@ -276,8 +276,8 @@ bool rnbdt_export_resized(const struct rnbdt_export *export)
  * refused from now on.
  *
  * Context: process context, rnbdt_lock held for writing.
- * Return: 0, also if the size has not changed; -ENODEV if the export is not enabled; -EINVAL
- * if the storage is smaller than one block, in which case the capacity stays.
+ * Return: 0, also if the size has not changed; -ENODEV if the export is not enabled; -EINVAL if
+ * the storage is smaller than one block; then the capacity does not change.
  */
 int rnbdt_export_update_capacity(struct rnbdt_export *export)
 {
@@ -320,7 +320,7 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	pr_info("export %s: disabled\n", rnbdt_export_name(export));
 
 	config_item_put(&export->group.cg_item);
-	/* rnbdt_exit() destroys the work queue and so waits until this work item returns. */
+	/* The module stays until this work item returns: rnbdt_exit() destroys the work queue. */
 	module_put(THIS_MODULE);
 }
 
@@ -353,8 +353,7 @@ void rnbdt_export_init(struct rnbdt_export *export)
  * rnbdt_export_disable - close the attachments and begin to close the backend
  * @export: export, enabled or not, whose directory in configfs pins the module
  *
- * The export is fully disabled when it has no backend. Storage that hangs can delay that
- * forever.
+ * The export is fully disabled when its backend is closed, which hung storage can delay forever.
  *
  * Context: process context, rnbdt_lock not held; does not wait for the storage.
  */
@@ -368,7 +367,10 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 		rnbdt_reach_enable(export, false);
 		__module_get(THIS_MODULE);
 		config_item_get(&export->group.cg_item);
-		/* No attachment can be added now; the end of the last one queues disable_work. */
+		/*
+		 * No attachment can be added now; the end of the last attachment queues
+		 * disable_work.
+		 */
 		if (export->nr_attached)
 			queue_delayed_work(rnbdt_timer_wq, &export->wait_work,
 					   RNBDT_DISABLE_LOG);

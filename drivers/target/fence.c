@@ -4,34 +4,36 @@
  *
  * Operation
  *
- * When the nodes of a cluster have lost contact with a node, they may continue only when no
- * I/O of that node can reach the storage. Fencing a host closes its sessions (teardown.c). A
- * fence is complete when the queue pairs of these sessions are drained, their keys are invalid
- * and their bios have completed. Logins of the host are refused until the administrator
- * unfences it or, with unfence_on_restart, until its client module has restarted.
+ * When a cluster has lost contact with a node, the other nodes may continue only when no I/O of
+ * that node can reach the storage. Fencing a host closes its sessions (teardown.c). A fence is
+ * complete when the queue pairs of these sessions are drained, the keys of their memory regions
+ * are invalid, and their bios have completed. Logins of the host are refused until the
+ * administrator unfences it or, with unfence_on_restart, until its client module has restarted.
  *
  * A host that was cut off or suspended does not know that it was fenced. If it reconnected, it
- * would resend old requests over data that other hosts have written since. Therefore each
- * fence begins a generation, which each granted ATTACH reports to the client. The client sends
- * its generation when it attaches a disk again; a stale generation is rejected with
- * RNBD_ST_REVOKED.
+ * would resend old requests over data that other hosts have written since. Therefore each fence
+ * begins a new generation. The reply to a granted ATTACH reports the generation of the host.
+ * When the client attaches the disk again, it sends the generation that was reported for the
+ * disk; a stale generation is rejected with RNBD_ST_REVOKED.
  *
- * A generation must not repeat when the target restarts or when the host is removed and
- * created again. Userspace (rnbd) keeps the fencing state and restores it before an export
- * allows the host. If the newest state is lost, a generation taken from the time of day is
- * unlikely to repeat. Userspace does not record that a restart of the client has lifted a
- * fence. So if the restored state is fenced, a client that was granted the restored generation
- * may reconnect.
+ * A generation must not repeat when the target restarts or when the host is removed and created
+ * again. Userspace (rnbd) keeps the fencing state and restores it before an export allows the
+ * host. A new generation is taken from the time of day, so that it is unlikely to repeat even if
+ * the newest state is lost. Userspace does not record that a restart of the client has lifted a
+ * fence. So a host can be restored as fenced although the fence was lifted. With
+ * unfence_on_restart, a client that sends the restored generation lifts such a fence, because
+ * the target granted this generation to the client only after the fence was lifted.
  *
  * Ownership: the fencing state is part of the host.
  *
- * Concurrency: a fence takes rnbdt_lock for writing. A login is checked and admitted, and an
- * attachment is checked and bound, in one section with the host locked. So each of them either
- * precedes the fence and is closed by it, or follows the fence and is refused.
+ * Concurrency: a fence takes rnbdt_lock for writing. A login is checked and admitted in one
+ * critical section with the host locked, and an attachment is checked and bound in one such
+ * section. So each login and each attachment either precedes the fence and is closed by it, or
+ * follows the fence and is refused.
  *
- * Errors: a fatal signal can interrupt the wait for a fence, and the host can be unfenced
- * before the fence is complete. The fence has then failed; fencing the host again begins
- * another wait. A restarted client lifts only a complete fence.
+ * Errors: a fatal signal can interrupt the wait for a fence, and the host can be unfenced before
+ * the fence is complete. In both cases rnbdt_fence_host() returns an error; fencing the host
+ * again begins another wait. A restarted client lifts only a complete fence.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -89,12 +91,13 @@ static void rnbdt_sessions_fence(const struct rnbdt_host *host)
  * rnbdt_fence_begin - fence a host without waiting for its sessions
  * @host: host
  *
- * A host that is fenced already gets a new generation, too: a restored fence may have been
- * lifted before the target restarted.
+ * A host that is fenced already gets a new generation, too: if its fence was restored, the fence
+ * could have been lifted before the target restarted, and clients could have its generation.
  *
  * Context: process context without rnbdt_lock; may sleep.
  * Return: the new generation, or 0 if the generations are used up. In the latter case the host
- * is fenced, but its clients can reconnect once it is unfenced.
+ * is fenced, but its generation is not new: after the unfencing, clients can attach disks again
+ * that they had before the fence.
  */
 u32 rnbdt_fence_begin(struct rnbdt_host *host)
 {
@@ -112,9 +115,9 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 			generation = now;
 		fence->generation = generation;
 	}
-	/* If the generation could not increase, a former drain of it does not count. */
+	/* Ignore an earlier drain of the same generation, if the generation could not increase. */
 	fence->done = min(fence->done, fence->generation - 1);
-	/* The restored boot id may be older than that of the client to fence. */
+	/* A restored boot id can be older than that of the client to fence: forget it. */
 	if (fence->restored)
 		fence->boot_id = uuid_null;
 	news = !fence->fenced;
@@ -164,7 +167,7 @@ static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests, without a limit of time.
- * Return: 0, or -EINTR after a fatal signal; the sessions end nevertheless.
+ * Return: 0; -EINTR after a fatal signal, while the teardown of the sessions continues.
  */
 static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generation)
 {
@@ -197,9 +200,9 @@ static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generat
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests, without a limit of time.
- * Return: 0 if no I/O of the host is in flight. Otherwise I/O may be in flight: -EINTR after a
- * fatal signal; -ECANCELED if the host was unfenced before the fence was complete; -EOVERFLOW
- * if the generations are used up.
+ * Return: 0 if no I/O of the host is in flight. Otherwise I/O is possibly in flight: -EINTR
+ * after a fatal signal; -ECANCELED if the host was unfenced before the fence was complete;
+ * -EOVERFLOW if the generations are used up.
  */
 int rnbdt_fence_host(struct rnbdt_host *host)
 {
@@ -210,7 +213,7 @@ int rnbdt_fence_host(struct rnbdt_host *host)
 
 	if (!generation)
 		return -EOVERFLOW;
-	/* Another task may begin a newer fence concurrently: wait for that one, too. */
+	/* Another task can begin a newer fence concurrently: wait for the newer fence, too. */
 	do {
 		waited = generation;
 		ret = rnbdt_sessions_wait_fenced(host, waited);
@@ -248,9 +251,9 @@ void rnbdt_unfence_host(struct rnbdt_host *host)
 /**
  * rnbdt_fence_restore - restore the fencing state of an earlier run of the target
  * @host: host
- * @fence: state to restore; ignored unless its generation is newer
+ * @fence: state to restore; ignored unless its generation is newer than that of @host
  *
- * If the state is newer, close the sessions of the host, without waiting.
+ * If the state is restored, close the sessions of the host, without waiting for their end.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -261,7 +264,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 	down_write(&rnbdt_lock);
 	newer = fence->generation > host->fence.generation;
 	if (newer) {
-		/* Use the restored boot id only if no client has logged in since the restart. */
+		/* A client that has logged in since the target restarted has a newer boot id. */
 		if (fence->fenced && uuid_is_null(&host->fence.boot_id))
 			host->fence.boot_id = fence->boot_id;
 		host->fence.generation = fence->generation;
@@ -275,7 +278,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 }
 
-/* Lift a fence if the client module has restarted, because it then has no old requests. */
+/* Lift a fence if the client module has restarted: a restarted module has no old requests. */
 static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id)
 {
 	struct rnbdt_host *host = s->host;
@@ -287,8 +290,9 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
 		return RNBD_ST_FENCED;
 	if (s->login.info.fence_generation) {
 		/*
-		 * A client can have the generation of the current fence only if that fence was
-		 * lifted once and the target has then restarted.
+		 * The client has attached a disk under the generation of this fence. This is
+		 * possible only if the fence was lifted, and the target then restarted and
+		 * restored it.
 		 */
 		if (!fence->restored)
 			return RNBD_ST_FENCED;
@@ -309,11 +313,12 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
  * rnbdt_fence_check - check whether fencing allows a login
  * @s: session whose login is authenticated
  *
- * Lift a complete fence if the client module has restarted and unfence_on_restart is set.
+ * If unfence_on_restart is set, lift a complete fence in two cases: the client module has
+ * restarted, or the fence was restored and the client sends its generation.
  *
  * Context: the host locked.
  * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_BUSY if the fence is not complete;
- * RNBD_ST_SHUTDOWN if the session closes.
+ * RNBD_ST_SHUTDOWN if the session is closing.
  */
 u16 rnbdt_fence_check(const struct rnbdt_session *s)
 {
@@ -323,13 +328,13 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
 
 	rnbdt_assert_host(s->host);
 
-	/* A session that was closed, perhaps by this fence, must not lift the fence. */
+	/* A closing session must not lift the fence: this fence has possibly closed it. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return RNBD_ST_SHUTDOWN;
 	if (!fence->fenced)
 		return RNBD_ST_OK;
 	import_uuid(&boot_id, s->login.info.boot_id);
-	/* Without a recorded boot id, this login may come from the client that was fenced. */
+	/* If no boot id is known, record this one: it is possibly that of the fenced client. */
 	if (uuid_is_null(&fence->boot_id) && !s->login.list)
 		fence->boot_id = boot_id;
 	if (generation && generation != fence->generation)
@@ -358,7 +363,7 @@ u16 rnbdt_fence_check_attach(const struct rnbdt_session *s, u32 generation)
 }
 
 /**
- * rnbdt_fence_admit - record a granted login
+ * rnbdt_fence_admit - record the boot id of a granted login
  * @s: session whose login is granted
  *
  * Context: the host locked.

@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Backend: a file or a block device through the page cache.
+ * Backend for a file (direct or through the page cache), and for a block device through the page
+ * cache.
  *
  * Operation
  *
- * Each request is executed by a work item, because file systems may sleep anywhere. READ and
- * WRITE transfer data directly between the file and the pool pages, asynchronously, or go
- * through the page cache, synchronously. A short transfer is continued where it stopped, so
- * that the client gets the error that stopped it (no space, for example).
+ * A work item executes each request, because file systems can sleep anywhere. READ and WRITE
+ * transfer data directly between the file and the pool pages, asynchronously, or go through the
+ * page cache, synchronously. If a transfer ends early, the next one begins where it stopped and
+ * returns the error for the client, if any (no space, for example).
  *
- * If the host is in a cgroup, the work item of the attachment executes direct READs and
- * WRITEs, because the limits of the cgroup may make each of them sleep. Their bios are charged
- * to the cgroup; the writeback of the page cache is not.
+ * If the host is in a cgroup, the work item of the attachment executes direct READs and WRITEs,
+ * because the limits of the cgroup can make each of them sleep. The bios of these requests are
+ * charged to the cgroup; the writeback of the page cache is not.
  *
- * FUA becomes IOCB_DSYNC, a FLUSH vfs_fsync_range(), a DISCARD a punched hole, and WRITE
- * ZEROES a punched hole or a zeroed range. Unless write_cache is through, the export reports a
- * volatile cache: the page cache or, with direct I/O, the metadata of the file system and the
- * cache of the disk below it.
+ * FUA becomes IOCB_DSYNC, a FLUSH vfs_fsync_range(), a DISCARD a punched hole, and WRITE ZEROES
+ * a punched hole or a zeroed range. Unless write_cache is through, the export reports a volatile
+ * cache: the page cache or, with direct I/O, the metadata of the file system and the write cache
+ * of the disk below the file system.
  *
  * A client can write to its pool at any time. If the storage below the file needs data that
  * does not change during the write, WRITEs go through the page cache, which copies the data.
  *
- * A request whose result may be a write-back error of another request is executed a second
- * time, synchronously and without other writes through the page cache; see writeback.c.
+ * A request whose result is possibly a write-back error of another request is executed a second
+ * time, synchronously and while no other request writes through the page cache; see writeback.c.
  *
  * Ownership: the request owns its bvecs: the inline ones, or an array that is charged to the
  * host. If kmalloc() fails, the array comes from a mempool.
  *
  * Concurrency: the work queue has a rescuer. Its work items allocate without I/O and are not
- * throttled for dirty pages like ordinary writers, because memory reclaim may wait for a disk
- * of a client on this machine. A work item holds be->alone while it executes a request: shared
- * if the request writes through the page cache, exclusively if it is executed a second time.
+ * throttled for dirty pages like ordinary writers, because memory reclaim can wait for a disk of
+ * a client on this machine. While a request writes through the page cache, its work item holds
+ * be->alone shared; during a second execution, exclusively.
  *
  * Errors: a READ that meets the end of the file returns RNBD_ST_RANGE, because the file has
- * shrunk. If the device below the file is gone, the status is RNBD_ST_GONE, a path error, but
- * only if write_cache is through. A request of a session that is not live ends without access
- * to the file. writeback.c handles errors of the page cache.
+ * shrunk. If the device below the file is gone, the status is RNBD_ST_GONE, a path error, if
+ * write_cache is through, and RNBD_ST_IO otherwise (writeback.c). A request of a session that is
+ * not live ends without access to the file. writeback.c handles write-back errors of the page
+ * cache.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -89,8 +91,9 @@ static void rnbdt_file_unmap(struct rnbdt_req *treq)
 }
 
 /*
- * Complete a request, or execute it again if its status may belong to another request. The
- * second execution queues the work item of the request, even if that is running.
+ * Complete a request, or execute it again if its status is possibly an error of another request.
+ * For the second execution the work item of the request is queued, even while the work item
+ * runs.
  */
 static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 {
@@ -105,8 +108,8 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 }
 
 /*
- * Handle the end of a transfer of @ret bytes, or with the errno @ret. Returns true if the
- * request needs no further transfer, false if the caller must continue it.
+ * Handle the end of a transfer; @ret is its length in bytes, or a negative errno. Returns true
+ * if the request needs no further transfer, false if the caller must continue it.
  */
 static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 {
@@ -133,7 +136,10 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 	if (iocb->ki_flags & IOCB_WRITE)
 		kiocb_end_write(iocb);
 	treq->result = ret;
-	/* The submitter may still be in the file system: the later of the two goes on. */
+	/*
+	 * The submitter is possibly still in the file system: the later of submitter and
+	 * completion goes on.
+	 */
 	if (atomic_dec_and_test(&treq->parts) && !rnbdt_file_moved(treq, ret))
 		rnbdt_io_queue(&treq->att->backend->io, &treq->work);
 }
@@ -178,7 +184,7 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 	ssize_t ret;
 
 	if (!treq->bvec && unlikely(!rnbdt_file_map(treq))) {
-		/* Not rnbdt_file_done(): without an execution there is no write-back error. */
+		/* Not rnbdt_file_done(): a request without I/O has no write-back error. */
 		rnbdt_req_done(treq, RNBD_ST_NOMEM);
 		return;
 	}
@@ -200,8 +206,8 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 			iocb->ki_flags |= IOCB_DSYNC;
 
 		/*
-		 * The submitter holds one part: the file system accesses file and iocb even
-		 * after it has queued the I/O.
+		 * One part is for the completion, one for the submitter: the file system
+		 * accesses file and iocb even after it has queued the I/O.
 		 */
 		atomic_set(&treq->parts, 2);
 		if (unlikely(!rnbdt_may_submit(treq)))
@@ -225,7 +231,7 @@ static int rnbdt_file_zero(struct rnbdt_req *treq)
 	loff_t end = req->offset + req->length - 1;
 	int ret = -EOPNOTSUPP;
 
-	/* Prefer a hole if the client allows it: it reads as zeroes and needs no space. */
+	/* Punch a hole if the client allows that: a hole reads as zeroes and needs no space. */
 	if (!(req->flags & RNBD_REQ_NOUNMAP))
 		ret = vfs_fallocate(file, FALLOC_FL_PUNCH_HOLE |
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
@@ -301,7 +307,7 @@ static void rnbdt_file_prepare(struct rnbdt_req *treq)
 		treq->durable = copy || be->through || req->flags & RNBD_REQ_FUA;
 		break;
 	case RNBD_OP_FLUSH:
-		/* With write_cache=back, rnbdt_wb_flush() finds every write-back error. */
+		/* With write_cache=back, rnbdt_wb_flush() itself reports every write-back error. */
 		treq->durable = be->through;
 		break;
 	default:
@@ -310,7 +316,7 @@ static void rnbdt_file_prepare(struct rnbdt_req *treq)
 	}
 }
 
-/* Execute a request, which may be completed and reused when this returns. */
+/* Execute a request. The request can be completed and reused before this function returns. */
 static void rnbdt_file_run(struct rnbdt_req *treq)
 {
 	struct rnbdt_backend *be = treq->att->backend;
@@ -371,7 +377,7 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 	treq->moved = 0;
 	treq->alone = false;
 	INIT_WORK(&treq->work.work, rnbdt_file_work);
-	/* In this case the caller is the work item of the attachment. */
+	/* For a host in a cgroup, a caller in task context is the work item of the attachment. */
 	if (unlikely(in_task() && READ_ONCE(treq->att->in_cgroup)) && rnbdt_file_is_async(treq))
 		rnbdt_file_run(treq);
 	else
@@ -380,13 +386,13 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 
 static void rnbdt_file_close(struct rnbdt_backend *be)
 {
-	/* A failed flush sets be->lost, which ends the incarnation of the export. */
+	/* A failed flush sets be->lost, and then the export gets a new incarnation. */
 	if (!be->readonly)
 		rnbdt_wb_flush(be);
 	if (be->bdev)
 		rnbdt_bdev_close_file(be->file);
 	else
-		/* fput() in a kernel thread closes later, and the file system would stay busy. */
+		/* fput() in a kernel thread closes later: until then no unmount is possible. */
 		__fput_sync(be->file);
 }
 
@@ -491,8 +497,9 @@ int rnbdt_file_open(struct rnbdt_export *export, struct rnbdt_backend *be,
 			return ret;
 		rnbdt_bdev_limits(be);
 		/*
-		 * A block device writes zeroes to punch a hole. A device that cannot do so
-		 * fails only after the page cache has dropped acknowledged writes.
+		 * The kernel punches a hole in a block device by WRITE ZEROES. If the device
+		 * does not support this, the call fails only after the page cache has dropped
+		 * acknowledged writes.
 		 */
 		if (!bdev_write_zeroes_sectors(be->bdev))
 			be->geo.max_discard = 0;

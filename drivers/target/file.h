@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Backend: a file or a block device through the page cache. See file.c.
+ * Backend for a file (direct or through the page cache), and for a block device through the page
+ * cache. See file.c.
  */
 #ifndef RNBDT_FILE_H
 #define RNBDT_FILE_H

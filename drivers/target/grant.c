@@ -5,20 +5,20 @@
  * Operation
  *
  * The login grants the segments of the floor. Later the client requests a total size of its
- * pool, and the lease work of the session grants segments up to that size while the limits
- * leave memory (budget.c). The sizes of successive grants double, so that a small request costs
- * little memory and a large one few registrations. If the limits leave too little, the session
- * is hungry: its lease work runs again when memory is returned, and segments of other sessions
- * are reclaimed (share.c).
+ * pool, and the lease work of the session grants segments up to that size while the limits leave
+ * memory (budget.c). Within a second, each segment is twice as large as the one before, so that
+ * a small request costs little memory and a large one few registrations. If the limits leave too
+ * little, the session is hungry: its lease work runs again when memory is returned, and segments
+ * of other sessions are reclaimed (share.c).
  *
  * A pool has enough slots for its ceiling if no segment is smaller than
- * rnbdt_grant_first_units(). While memory is short, smaller segments may use three quarters of
- * the slots. If all slots are in use, the target asks the client to return its smallest segment
- * in exchange for a larger one.
+ * rnbdt_grant_first_units(). While memory is short, smaller segments may use up to three
+ * quarters of the slots. If all slots are in use, the target asks the client to return its
+ * smallest segment in exchange for a larger one.
  *
  * Each grant costs work, so a rate limit applies to the memory that a session and a host are
- * granted per second (budget.c). A session that waits for the next second, or for a slot, is
- * not hungry, because the memory of other sessions would not help it.
+ * granted per second (budget.c). A session that waits for the next second, or for a slot, is not
+ * hungry, because memory from other sessions would not end its wait.
  *
  * Ownership
  *
@@ -26,14 +26,16 @@
  *
  * Concurrency
  *
- * The login work, and then the lease work, run once at a time. They allocate without I/O,
- * because memory reclaim may wait for a disk of this client. Registration sleeps, so no lock is
- * held then. The host is locked to check the limits and to change the pool.
+ * The lease work of a session starts only after its login work has granted the floor, and each
+ * of the two runs once at a time. Both allocate without I/O, because memory reclaim can wait for
+ * a disk of this client. No lock is held during a registration, which sleeps. The host is locked
+ * to check the limits and to change the pool.
  *
  * Errors
  *
  * If memory or a memory region cannot be allocated, the session tries again after a pause that
- * doubles each time. During the pause it is not hungry. A failed registration ends the session.
+ * doubles with each failure. During the pause the session is not hungry. A failed registration
+ * ends the session.
  */
 
 #include <linux/errno.h>
@@ -55,7 +57,7 @@
 
 /* Jiffies until the next attempt if a limit allows no grant */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
-/* Most jiffies until the next attempt if memory or a memory region could not be allocated */
+/* Longest pause in jiffies after memory or a memory region could not be allocated */
 #define RNBDT_FAILED_PAUSE	(8 * HZ)
 
 /* Free a segment that was not granted. */
@@ -120,8 +122,8 @@ static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **
  * All segments except the last one have the largest size. They use the slots from 0 on.
  *
  * Context: login work; may sleep.
- * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache flushes,
- * -ENOTCONN if the session was closed, or an error of the device.
+ * Return: 0; -ENOMEM; -EOPNOTSUPP if the device needs bounce buffers or cache flushes; -ENOTCONN
+ * if the session was closed; or an error of the device.
  */
 int rnbdt_grant_floor(struct rnbdt_session *s, u32 units)
 {
@@ -159,7 +161,7 @@ static u32 rnbdt_grant_first_units(const struct rnbdt_session *s)
 	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
 }
 
-/* Return the preferred units of the next segment, at most @wanted. */
+/* Return the preferred size of the next segment in units, at most @wanted. */
 static u32 rnbdt_grant_next_units(struct rnbdt_session *s, u32 wanted)
 {
 	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
@@ -173,7 +175,7 @@ static u32 rnbdt_grant_next_units(struct rnbdt_session *s, u32 wanted)
 /*
  * Test whether a segment of @units would exceed a rate limit in this second. The rate limits
  * bound the work for a client that releases and requests memory all the time. A segment is not
- * cut to the rest of a rate limit, because small segments use up the slots.
+ * reduced to the units that a rate limit still allows, because small segments use up the slots.
  */
 static bool rnbdt_grant_paced(const struct rnbdt_session *s, u32 units)
 {
@@ -182,8 +184,9 @@ static bool rnbdt_grant_paced(const struct rnbdt_session *s, u32 units)
 }
 
 /*
- * Return the least units to which a segment may be cut when memory is short. Small segments
- * must not use up the slots, or the pool could not grow when memory is available again.
+ * Return the smallest size, in units, to which a segment may be reduced when memory is short.
+ * Small segments must not use up the slots: the pool could not grow when memory is available
+ * again.
  */
 static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 {
@@ -195,7 +198,7 @@ static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 }
 
 /*
- * Ask the client to return its smallest segment, so that a segment of @units can use the slot.
+ * Ask the client to return its smallest segment, so that a segment of @units can use its slot.
  * Return -EAGAIN if a slot will become free, -EBUSY if no segment is smaller than @units, or 0
  * if the limits do not leave memory for a larger segment.
  */
@@ -248,7 +251,7 @@ static void rnbdt_grant_failed(struct rnbdt_lease *lease)
 /*
  * Grant one segment. Return its units, 0 if the limits leave too little memory, -EAGAIN if a
  * slot will become free or a rate limit applies, -EBUSY if no slot will become free, or -ENOMEM
- * if an allocation or the registration has failed.
+ * after a failed allocation or registration, and during the pause that follows.
  */
 static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 {
@@ -256,7 +259,7 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 	struct rnbdt_segment *seg;
 	int ret, charged;
 
-	/* Requests of the client and returned memory can start the work before @retry_at. */
+	/* Requests of the client and returned memory can queue the lease work before @retry_at. */
 	if (lease->pause && time_before(jiffies, lease->retry_at))
 		return -ENOMEM;
 	charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
@@ -299,8 +302,8 @@ u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
  * @s: live session
  *
  * Context: lease work; locks the host, may sleep.
- * Return: jiffies after which the caller should try again; 0 if the pool has the requested
- * size or has no slot for a larger segment.
+ * Return: jiffies after which the caller should try again; 0 if the pool has the requested size,
+ * or if no slot will become free.
  */
 unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 {

@@ -2,13 +2,14 @@
 /*
  * The configuration graph: hosts, exports and ports.
  *
- * Operation: an export allows hosts, a port offers exports, and an enabled export has a
- * backend. This file defines rnbdt_lock, the lookups of hosts and exports, and the pointers to
- * the work queues of the module. configfs_*.c build the graph, and reach.c handles its links.
+ * Operation: an export allows hosts, a port offers exports, and an enabled export has a backend.
+ * This file defines rnbdt_lock, the lookups of hosts and exports, and the pointers to the work
+ * queues of the module. configfs_*.c build the graph, and reach.c handles the links in it.
  *
- * There are several work queues, so that work items that wait do not delay others:
+ * There are several work queues, so that a work item that waits does not delay other kinds of
+ * work:
  *
- *	rnbdt_login_wq		connections, logins and ports, which may wait for
+ *	rnbdt_login_wq		connections, logins and ports, which can wait for
  *				memory, and events for netlink listeners
  *	rnbdt_ctl_wq		ATTACH and DETACH requests, of which a client can send
  *				any number
@@ -16,17 +17,18 @@
  *				logins, nor behind work items that wait for a host lock
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
  *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
- *				flood of them delays no other teardown
- *	rnbdt_linger_wq		the last part of these teardowns, which may wait a
- *				minute for the peer and must not delay the first part
+ *				flood of these delays no other teardown
+ *	rnbdt_linger_wq		the last part of the teardowns on rnbdt_hangup_wq, which
+ *				can wait a minute for the peer
  *	rnbdt_attach_wq		the end of attachments, which queues the last part of a
- *				teardown or of disabling an export; reports of a
- *				capacity; log lines about sessions that wait
- *	rnbdt_lease_wq		grants and releases of segments, which may wait for the
+ *				teardown or of disabling an export; reports of a new
+ *				capacity; log lines about waiting sessions
+ *	rnbdt_lease_wq		grants and releases of segments, which can wait for the
  *				send queue of a client that takes no frames
  *	rnbdt_reply_wq		replies to frames whose requests several work items
- *				submit; they must not wait for the storage
- *	rnbdt_disable_wq	the end of exports, which closes files and devices
+ *				submit; these replies must not wait for the storage
+ *	rnbdt_disable_wq	the last part of disabling an export, which closes its
+ *				file or device
  *
  * Ownership: configfs owns hosts, exports and ports. A session holds references on its host
  * and its port (state.c).
@@ -60,7 +62,7 @@ struct workqueue_struct *rnbdt_attach_wq;
 struct workqueue_struct *rnbdt_lease_wq;
 struct workqueue_struct *rnbdt_reply_wq;
 
-/* Buckets of the hash table of hosts, by UUID; a target may have thousands of hosts. */
+/* Buckets of the hash table of hosts, by UUID; a target can have thousands of hosts. */
 #define RNBDT_HOST_BUCKETS	1024
 
 /* Buckets of the hash table of exports, by name */
@@ -68,7 +70,7 @@ struct workqueue_struct *rnbdt_reply_wq;
 
 static struct hlist_head rnbdt_hosts[RNBDT_HOST_BUCKETS];	/* rnbdt_lock */
 static struct hlist_head rnbdt_exports[RNBDT_EXPORT_BUCKETS];	/* rnbdt_lock */
-uuid_t rnbdt_target_uuid;	/* part of every login reply; rnbdt_lock */
+uuid_t rnbdt_target_uuid;	/* sent in each login reply; rnbdt_lock */
 
 static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
 {

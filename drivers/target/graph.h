@@ -23,16 +23,16 @@
 struct rnbdt_backend;
 struct rnbdt_secret;
 
-/* Ended sessions of a host whose newest epochs are remembered, see epoch.c */
+/* Number of ended sessions per host whose newest epochs are remembered, see epoch.c */
 #define RNBDT_HOST_EPOCHS	64
 
-/* Addresses of a host that are remembered, see half_open.c */
+/* Number of addresses per host that are remembered, see half_open.c */
 #define RNBDT_HOST_ADDRESSES	8
 
 /**
  * enum rnbdt_write_cache - when an acknowledged write is durable
  * @RNBDT_WRITE_THROUGH: when it is acknowledged
- * @RNBDT_WRITE_BACK: after the next flush, if the storage has a volatile cache
+ * @RNBDT_WRITE_BACK: after the next FLUSH; at once if the storage has no volatile cache
  */
 enum rnbdt_write_cache {
 	RNBDT_WRITE_THROUGH,
@@ -65,8 +65,10 @@ enum rnbdt_cache {
  * @done: highest generation known to be fully drained, as of the last call of
  *	rnbdt_fence_done(); 0: none
  * @fenced: logins of the host are refused
- * @restored: userspace has restored this state, and no login was granted since
- * @boot_id: boot id of the client module at the latest granted login, or null
+ * @restored: userspace has restored this state, and since then no login was granted and no fence
+ *	began
+ * @boot_id: boot id of the client module at the latest granted login. If none is known, the
+ *	restored one, else that of the first login while the host is fenced, else null
  *
  * Protected by the host lock; see fence.c.
  */
@@ -124,13 +126,13 @@ struct rnbdt_awaited {
 /**
  * struct rnbdt_host_share - sums over the sessions of a host in a run of the share work
  * @entry: in the list of hosts of the run
- * @parts: sessions whose share depends on the level, or from which memory may be reclaimed,
- *	struct rnbdt_part
+ * @parts: sessions whose share depends on the level (level.c), or from which memory may be
+ *	reclaimed, struct rnbdt_part
  * @charged: bytes charged for the pools of live sessions of the host
- * @settled: sum of the shares, in bytes, of the live sessions that are not in @parts
+ * @settled: sum, in bytes, of the shares of the live sessions that are not in @parts
  * @free: bytes that the sessions may still be granted below the limit of the host
- * @lack: sum over the hungry sessions of the bytes that are missing to their shares
- * @most_lack: largest number of bytes that is missing to the share of one hungry session
+ * @lack: bytes that all hungry sessions together hold less than their shares
+ * @most_lack: largest number of bytes that one hungry session holds less than its share
  * @pending: bytes that clients of the host were asked to return and will soon return
  *
  * Only the share work uses it, see share.c.
@@ -152,7 +154,7 @@ struct rnbdt_host_share {
  * @requests: number of requests that wait now or have waited
  * @bytes: length in bytes of the requests that have waited and were then submitted
  *
- * sched.c counts without a lock.
+ * Atomic, because requests to several storages are counted concurrently, see sched.c.
  */
 struct rnbdt_waits {
 	atomic64_t queued;
@@ -172,12 +174,12 @@ struct rnbdt_waits {
  * @max_session_pool_bytes: limit in bytes of one pool, 0: the module parameter
  *	applies; rnbdt_lock
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
- * @pool_bytes: bytes of pools and claims charged to the host; host lock and that of budget.c
+ * @pool_bytes: bytes of pools and claims charged to the host; host lock and the lock of budget.c
  * @pool_beyond: bytes that sessions of the host hold beyond their floors and could return;
  *	as @pool_bytes
  * @awaited: floor that a login of the host waits for while other sessions of the host use the
  *	memory; lock of budget.c
- * @share: sums over its sessions; used by the share work only
+ * @share: sums over the sessions of the host; used by the share work only
  * @claims: claims of former sessions, struct rnbdt_claim; host lock
  * @secret: secret with which clients of the host must authenticate, or NULL; rnbdt_lock
  * @old_secret: former secret that clients may use instead of @secret, or NULL; always NULL if
@@ -186,7 +188,7 @@ struct rnbdt_waits {
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
  *	host lock, read without
  * @io_bytes: bytes charged for requests in flight, see rnbdt_queue_budget_take_io()
- * @id: number of the host, never used again; constant
+ * @id: number of the host, never reused; constant
  * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;
  *	rnbdt_lock
  * @sessions: sessions whose connection requests name the host, struct rnbdt_session, in the
@@ -197,10 +199,10 @@ struct rnbdt_waits {
  * @nr_closing: number of sessions in @sessions that are closing
  * @boot_id: boot id of the client module at the latest login that was accepted;
  *	host lock
- * @mixed_boots: @sessions may contain accepted logins with another boot id than @boot_id;
+ * @mixed_boots: @sessions possibly contains accepted logins with another boot id than @boot_id;
  *	host lock
  * @nr_sessions: number of logged-in sessions plus @nr_claims; host lock
- * @nr_claims: number of claims of sessions that may reconnect; host lock
+ * @nr_claims: number of claims, which are kept for sessions that may reconnect; host lock
  * @grown_since: jiffies at the start of the current second of grants; host lock
  * @grown_bytes: bytes granted to pools of the host since @grown_since; host lock
  * @logins: tokens for logins; host lock
@@ -213,7 +215,7 @@ struct rnbdt_waits {
  * @removed: the directory was removed, but sessions of the host still exist; rnbdt_lock
  * @known: addresses of the latest logins of the host, family 0: unused; host lock
  * @next_known: index of the member of @known to replace next; host lock
- * @hangups: number of connections by class of which only the connection id is left, see
+ * @hangups: number, by class, of connections of which only the connection id is left, see
  *	rnbdt_half_open.hung_up; lock of half_open.c
  * @half_sums: numbers of half-open connections of the host by class, see half_count.c
  * @stale_frames: number of frames of closing sessions that were dropped unread
@@ -227,8 +229,8 @@ struct rnbdt_waits {
  * @iostat: I/O statistics of all past and present sessions of the host
  *
  * The host is freed after rmdir, when its last session has been freed. Until then it stays in
- * the hash table, and its UUID cannot be created again: the new host would not know which
- * requests of the old one the storage still executes.
+ * the hash table, and no other host with its UUID can be created: the new host would not know
+ * which requests of the old host the storage still executes.
  */
 struct rnbdt_host {
 	struct config_group group;
@@ -287,9 +289,9 @@ struct rnbdt_host {
  * struct rnbdt_owner - owner of an exclusive export
  * @entry: in the hash table of owner.c, by @host
  * @host: UUID of the host that owns the export, or null
- * @boot_id: boot id of the client module of @host, or null if it has not attached the export
+ * @boot_id: boot id of the client module of @host, or null if @host has not attached the export
  * @session_id: id of the session of this owner that attached the export last, or null; also
- *	written with only the host locked
+ *	written by code that has locked only the host
  * @generation: number of the latest change of the owner; 0: there was no change
  * @fence_generation: fence generation of the host when it became the owner
  *
@@ -317,7 +319,7 @@ struct rnbdt_owner {
  * @group: configfs directory exports/<name>
  * @hosts_group: configfs directory exports/<name>/allowed_hosts
  * @readonly_group: configfs directory exports/<name>/readonly_hosts
- * @id: number of the export, never used again; constant
+ * @id: number of the export, never reused; constant
  * @name_entry: in the hash table of exports of graph.c while the directory exists;
  *	rnbdt_lock
  * @lock: serialises writers of the attributes; held while the backend is opened, but
@@ -334,21 +336,21 @@ struct rnbdt_owner {
  * @window: window of the scheduler in requests of 4 KiB, 0: the module parameter applies;
  *	rnbdt_lock, written under @lock as well
  * @uuid: identity of the data; as @path
- * @incarnation: random value; clients notice by a change that writes which they did not
- *	flush may be lost; rnbdt_lock, constant while there is a backend
+ * @incarnation: random value; a change shows clients that acknowledged writes without a FLUSH
+ *	are possibly lost; rnbdt_lock, constant while there is a backend
  * @enabled: clients may attach the export; rnbdt_lock
  * @backend: opened storage, or NULL; rnbdt_lock. An export that has a backend but is not
  *	@enabled is being disabled
  * @storage_entry: in a hash table of opened.c while there is a backend; rnbdt_lock
  * @path_entry: as @storage_entry
  * @uuid_entry: as @storage_entry
- * @disable_work: closes the backend, on rnbdt_disable_wq; queued when the export is disabled
- *	and its last attachment has left it. Holds a reference on the export and on the
- *	module from when @enabled is cleared
+ * @disable_work: closes the backend, on rnbdt_disable_wq; queued when the export is disabled and
+ *	its last attachment has left it. It holds a reference on the export and on the module
+ *	from the time when @enabled is cleared until it has run
  * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
  * @attached: attachments, struct rnbdt_attach; lock of attached.c
  * @nr_attached: length of @attached; written under the lock of attached.c, read without
- * @nr_closing: number of members of @attached that are closed and wait for the storage
+ * @nr_closing: number of attachments in @attached that are closed and wait for the storage
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: number of requests of ended sessions or old epochs that were dropped
@@ -417,8 +419,8 @@ struct rnbdt_offer {
  * enum rnbdt_port_state - state of a port
  * @RNBDT_PORT_DISABLED: the port does not listen
  * @RNBDT_PORT_LISTENING: the port accepts connection requests
- * @RNBDT_PORT_NO_DEVICE: the port is enabled, but its RDMA device was removed, or its
- *	address moved to another one; it listens again when a device has the address
+ * @RNBDT_PORT_NO_DEVICE: the port is enabled, but its RDMA device was removed, or its address
+ *	moved to another device; the port listens again when a device has the address
  */
 enum rnbdt_port_state {
 	RNBDT_PORT_DISABLED,
@@ -435,11 +437,11 @@ enum rnbdt_port_state {
  * @addr: IPv4 or IPv6 address as text, "": not set; rnbdt_lock, written under @lock
  *	as well
  * @port: service port; @lock
- * @state: state of the port; rnbdt_lock. Changes are made under @lock too, except
- *	that the loss of the listener clears RNBDT_PORT_LISTENING without it
- * @cm_id: listening id, or NULL; rnbdt_lock. The context that sets it to NULL destroys the
+ * @state: state of the port; rnbdt_lock. Changes are made under @lock too; only the loss of the
+ *	listener ends RNBDT_PORT_LISTENING without @lock
+ * @cm_id: listening id, or NULL; rnbdt_lock. The context that sets @cm_id to NULL destroys the
  *	id
- * @reach: numbers of exports that a host reaches on the port, by the id of the host; see
+ * @reach: for each host, by its id: the number of exports that the host reaches on the port; see
  *	reach.c, rnbdt_lock
  * @sessions: sessions of the port, struct rnbdt_session, in the order of their serials;
  *	lock of state.c
@@ -488,8 +490,8 @@ static inline struct rnbdt_host *rnbdt_to_host(struct config_item *item)
  * rnbdt_host_lock - lock a host, its sessions and their attachments
  * @host: host that cannot be freed before this function returns
  *
- * Code that has locked a host does not exclude code that has locked another one. A writer of
- * rnbdt_lock excludes all of them, and may access everything that a host lock protects.
+ * Tasks that have locked different hosts do not exclude each other. A task that holds rnbdt_lock
+ * for writing excludes all of them, and may access everything that a host lock protects.
  *
  * Context: process context without rnbdt_lock and without another host lock; may sleep.
  */
@@ -501,7 +503,7 @@ static inline void rnbdt_host_lock(struct rnbdt_host *host)
 
 /**
  * rnbdt_host_unlock - undo rnbdt_host_lock()
- * @host: locked host; it may be freed as soon as this function has released rnbdt_lock
+ * @host: locked host; it can be freed as soon as this function has released rnbdt_lock
  *
  * Context: process context.
  */

@@ -3,14 +3,16 @@
  * Numbers of half-open connections.
  *
  * Operation: half_open.c compares the numbers of half-open connections of a class with the
- * limits of a host and of all hosts. A connection is counted as open, then as closing, then not
- * at all; it may skip the second step.
+ * limits of a host and of all hosts. A connection counts first as open, then, during its
+ * teardown, as closing, and then no longer. A connection that logs in or joins its session skips
+ * the second step.
  *
- * Ownership: the numbers of a host are part of the host; this file has those of all hosts.
+ * Ownership: the numbers of one host are part of the host; this file contains the sums over all
+ * hosts.
  *
- * Concurrency: a session or a queue may begin to close in any context, even while its login is
- * being accepted. Each step exchanges rnbdt_half_open.counted atomically, so concurrent callers
- * count a connection once.
+ * Concurrency: a session or a queue can begin to close in any context, even while its login is
+ * being accepted. Each step changes rnbdt_half_open.counted atomically, so concurrent callers
+ * change the numbers only once.
  *
  * Errors: none.
  */

@@ -5,36 +5,37 @@
  *
  * Operation
  *
- * Any peer that knows the id of a host can create half-open connections in the name of the
- * host. The peer chooses their source address, but it cannot make up hosts, so limits count by
- * host. A connection costs a queue pair and rings of less than 1 MiB, so all count alike.
+ * Any peer that knows the id of a host can create half-open connections in the name of the host.
+ * The peer can make up source addresses, but not hosts, so the limits count by host. A
+ * connection costs a queue pair and rings of less than 1 MiB, so all count alike.
  *
- * Connections from addresses from which the host has logged in lately are one class, all
- * others a second one. Each class has a limit per host and a limit for all hosts, so made-up
- * addresses take no place from a client that reconnects. Half-open connections in teardown may
- * use up to the same number again.
+ * Connections from addresses from which the host has logged in lately are one class, all others
+ * a second one. Each class has a limit per host and a limit for all hosts, so made-up addresses
+ * take no place from a client that reconnects. Connections in teardown do not count against a
+ * limit, but together with the other half-open connections they may be at most twice the limit.
  *
- * At the limit for all hosts, the target evicts the oldest connection of the host that has the
- * most, unless the new connection would give its own host as many. In that case, and at the
- * limit of a host, it evicts the oldest connection if that is older than half_open_grace_ms,
- * within which a well-behaved client logs in. If none is that old, there may be a flood, or
- * many disks that reconnect at once: the target refuses most new connections and evicts a
- * random one for each of the others, so that a client that retries succeeds.
+ * At the limit for all hosts, N is the number of connections of the host of the new connection,
+ * including the new one. If another host has more than N, the target evicts the oldest
+ * connection of the host that has the most. Otherwise it evicts the oldest connection of the
+ * hosts that have at least N - 1, and at the limit of a host the oldest one of that host, but
+ * only if that is older than half_open_grace_ms, within which a well-behaved client logs in. If
+ * no connection is that old, the target refuses on average three of four new connections, and
+ * evicts a random one of these hosts for the fourth. So a client that retries succeeds even in a
+ * flood.
  *
  * A connection that has not logged in login_timeout_ms after its connection request is closed.
  * More than login_frames frames per second from it are a protocol error. RNBDT_HANGUPS_MAX
- * limits connections that never logged in and of which only the connection id is left. They
- * cannot be evicted, so peers that do not answer the connection manager can keep the host
- * whose id they use, but no other host, from logging in.
+ * limits connections that never logged in and of which only the connection id is left. These
+ * cannot be evicted. So peers that do not answer the connection manager can prevent logins of
+ * the host whose id they use, but of no other host.
  *
  * Ownership: the list of half-open connections contains a session until its login is accepted,
  * and a joining queue until it has joined.
  *
- * Concurrency: rnbdt_half_lock protects the list and the numbers of connection ids. A new
- * connection is compared with the limits and counted in two sections of that lock. Its host
- * stays locked between them. All hosts together may exceed the limit for all by one connection
- * per port and device, because the handlers of one listener run one at a time. Parameters are
- * read without a lock.
+ * Concurrency: rnbdt_half_lock protects the list and the numbers of connection ids. The lock is
+ * released between the check of a new connection and its counting, but its host stays locked. So
+ * only the limit for all hosts can be exceeded, by one connection per port and device, because
+ * the handlers of one listener run one at a time. Parameters are read without a lock.
  *
  * Errors: a refused client gets RNBD_ST_BUSY, and a counter in sysfs is increased.
  */
@@ -56,16 +57,16 @@
 #include "state.h"
 
 /*
- * Limits of connections that never logged in and of which only the connection id is left, of
- * all hosts and of one host, for each class. The connection manager may keep the id for a
- * minute if the peer does not answer. The limit of all hosts does not apply to a host that has
- * fewer than RNBDT_HOST_HANGUPS_FEW.
+ * Limits, for each class, of connections that never logged in and of which only the connection
+ * id is left: the first for all hosts together, the second for one host. The connection manager
+ * can keep the id for a minute if the peer does not answer. The first limit does not apply to a
+ * host that has fewer than RNBDT_HOST_HANGUPS_FEW such connections.
  */
 #define RNBDT_HANGUPS_MAX	4096
 #define RNBDT_HOST_HANGUPS_MAX	256
 #define RNBDT_HOST_HANGUPS_FEW	8
 
-/* If all connections are within the grace period, one of this many new ones evicts one. */
+/* If no connection is older than the grace period, one in so many new ones evicts an old one. */
 #define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
@@ -88,7 +89,7 @@ static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_half_lock */
 static u32 rnbdt_nr_hangups[RNBDT_PEER_CLASSES];	/* rnbdt_half_lock */
 
 /**
- * rnbdt_login_timeout - return the time from the connection request to the login
+ * rnbdt_login_timeout - return the time limit from the connection request to the login
  *
  * Context: any.
  * Return: jiffies.
@@ -182,7 +183,7 @@ static u32 rnbdt_half_open_of_host(const struct rnbdt_newcomer *new,
 	return atomic_read(&host->half_sums[new->peer_class].open);
 }
 
-/* Return the highest number of open connections in the class of @new that a host has. */
+/* Return the highest number of open connections in the class of @new that any host has. */
 static u32 rnbdt_half_open_most(const struct rnbdt_newcomer *new)
 {
 	struct rnbdt_half_open *half;
@@ -195,9 +196,10 @@ static u32 rnbdt_half_open_most(const struct rnbdt_newcomer *new)
 }
 
 /*
- * Choose the connection to evict, of @host or, if that is NULL, of the hosts that have at least
- * @least. Return the oldest one if it is older than @grace jiffies, or if @grace is 0.
- * Otherwise return a random one in one of RNBDT_EVICT_ONE_IN calls, and NULL in the others.
+ * Choose a connection to evict, of @host or, if @host is NULL, of the hosts that have at least
+ * @least open connections. Return the oldest one if it is at least @grace jiffies old. Otherwise
+ * return a random one in one of RNBDT_EVICT_ONE_IN calls on average, and NULL in the other
+ * calls.
  */
 static struct rnbdt_half_open *rnbdt_half_open_victim(const struct rnbdt_newcomer *new,
 						      const struct rnbdt_host *host,
@@ -229,15 +231,16 @@ static struct rnbdt_half_open *rnbdt_half_open_choose(const struct rnbdt_newcome
 		return rnbdt_half_open_victim(new, new->host, 0, grace);
 	own = rnbdt_half_open_of_host(new, new->host);
 	most = rnbdt_half_open_most(new);
-	/* Without grace: a host that has fewer connections than others must get its share. */
+	/* No grace period: a host that has fewer connections than others must get its share. */
 	if (most > own + 1)
 		return rnbdt_half_open_victim(new, NULL, most, 0);
 	return rnbdt_half_open_victim(new, NULL, own, grace);
 }
 
 /*
- * Evict connections until @new fits the limit @max of its host (@of_host) or of all hosts.
- * Return false if it does not fit. The list is walked only when a limit is reached.
+ * Evict connections until @new fits the limit @max, which is for its host if @of_host, and else
+ * for all hosts. Return false if @new does not fit. The list is walked only when a limit is
+ * reached.
  */
 static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host, u32 max)
 {
@@ -262,12 +265,12 @@ static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host,
 	}
 }
 
-/* Test whether the limits of connection ids in the connection manager allow @new. */
+/* Test whether the limits of connections of which only the connection id is left allow @new. */
 static bool rnbdt_hangups_fit(const struct rnbdt_newcomer *new)
 {
 	u32 of_host = new->host->hangups[new->peer_class];
 
-	/* A host that has few of them must not be refused because of other hosts. */
+	/* A host that has few such connections must not be refused because of other hosts. */
 	if (rnbdt_nr_hangups[new->peer_class] >= RNBDT_HANGUPS_MAX &&
 	    of_host >= RNBDT_HOST_HANGUPS_FEW)
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
@@ -311,7 +314,7 @@ static u16 rnbdt_half_open_check(const struct rnbdt_newcomer *new)
  * @host: host that the connection request names
  * @peer: source address, which the peer may have made up
  *
- * The function may evict older half-open connections.
+ * The function can evict older half-open connections.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY if a limit is reached.

@@ -8,7 +8,7 @@
 #include <linux/socket.h>
 #include <rnbd/wire.h>
 
-/* Slots of both directions with which a queue begins */
+/* Number of slots, of both directions together, that a new queue has */
 #define RNBDT_FIRST_SLOTS	(2 * RNBD_RING_SLOTS_MIN + 1)
 
 struct rnbdt_half_open;

@@ -2,12 +2,13 @@
 /*
  * Headroom below the limits, and logins that wait for more of it.
  *
- * Operation: closing sessions of a host may still hold a place or memory that a login of the
- * host lacks. The login is then answered with RNBD_ST_BUSY, so that the client retries, and is
- * neither refused nor granted less. RNBDT_CLOSING_WAIT and RNBDT_STORAGE_WAIT limit the time for
- * which a closing session has this effect. A login gets the same answer if other sessions use
- * the memory of its floor beyond their own floors (budget.c). The memory that these sessions
- * return is kept for the login until its client retries.
+ * Operation: closing sessions of a host can still hold a place or memory that a login of the
+ * host needs. Then the login is answered with RNBD_ST_BUSY, so that the client retries. It is
+ * not answered with RNBD_ST_LIMIT, and not granted less memory. RNBDT_CLOSING_WAIT and
+ * RNBDT_STORAGE_WAIT limit the time for which a closing session has this effect. A login gets
+ * the same answer if the memory for its floor is used by other sessions beyond their floors
+ * (budget.c). The memory that these sessions return is kept for the login until its client
+ * retries.
  *
  * Ownership: this file allocates nothing.
  *
@@ -30,7 +31,7 @@
 /*
  * Jiffies for which a login may wait for a closing session; after that the client gets
  * RNBD_ST_LIMIT instead of RNBD_ST_BUSY. The second value applies if only the storage delays the
- * end of the session, perhaps forever, because all disks of the client wait for its login.
+ * end of the session: it can do so forever, and all disks of the client wait for the login.
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
 #define RNBDT_STORAGE_WAIT	HZ
@@ -45,7 +46,7 @@ static bool rnbdt_limits_ending(const struct rnbdt_session *s)
 {
 	const struct rnbdt_teardown *teardown = &s->teardown;
 
-	/* pairs with the release in rnbdt_session_set_state() */
+	/* pairs with the smp_store_release() in rnbdt_session_set_state() */
 	if (smp_load_acquire(&s->state) < RNBDT_CLOSING)
 		return false;
 	if (!teardown->stopped)
@@ -69,7 +70,7 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 
 	rnbdt_assert_host(host);
 
-	/* Usually the first closing session holds all three, so the walk is short. */
+	/* Usually the first closing session holds all three resources, so the walk is short. */
 	if (!atomic_read(&host->nr_closing))
 		return has;
 	list_for_each_entry(s, &host->sessions, host_entry) {
@@ -87,7 +88,7 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 /**
  * rnbdt_limit_status - return the status of a login that a limit does not allow
  * @limit: limit
- * @closing: closing sessions will free the missing resource
+ * @closing: closing sessions will free the resource that the login needs
  *
  * Context: any.
  * Return: RNBD_ST_BUSY if @closing is set, or RNBD_ST_LIMIT, which is counted.
@@ -108,7 +109,7 @@ static u64 rnbdt_headroom_awaited(const struct rnbdt_awaited *awaited)
 /**
  * rnbdt_headroom_elastic - return the part of a limit into which pools may grow
  * @limit: limit of the memory for pools, in bytes
- * @awaited: floor that logins wait for below that limit
+ * @awaited: floor that logins wait for within @limit
  *
  * Context: any, under the lock of @awaited.
  * Return: bytes; the rest of @limit is kept for the floors of new sessions.
@@ -119,10 +120,10 @@ u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
 }
 
 /**
- * rnbdt_headroom_lacks - return how much memory a waiting login lacks to its floor
+ * rnbdt_headroom_lacks - return how much memory is missing for the floor of a waiting login
  * @limit: limit of the memory for pools, in bytes
  * @used: bytes in use
- * @awaited: floor that logins wait for below that limit
+ * @awaited: floor that logins wait for within @limit
  *
  * Context: any, under the lock of @awaited.
  * Return: bytes.
@@ -134,7 +135,7 @@ u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaite
 
 /**
  * rnbdt_headroom_await - record that a login waits for its floor
- * @awaited: floor that logins wait for below a limit
+ * @awaited: floor that logins wait for within a limit
  * @bytes: floor of the login, in bytes
  *
  * Memory that other sessions return is kept for the login for RNBDT_AWAIT_TIME, within which
@@ -159,7 +160,7 @@ bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
 
 /**
  * rnbdt_headroom_served - record that a login got its floor
- * @awaited: floor that logins wait for below a limit
+ * @awaited: floor that logins wait for within a limit
  * @floor: floor of the login, in bytes
  *
  * Another login that waits for a smaller floor is recorded again when its client retries.

@@ -53,10 +53,10 @@ static inline u64 rnbdt_limit_left(u64 limit, u64 used)
 
 /**
  * rnbdt_host_share - return the part of a limit that one host may use
- * @bytes: limit
+ * @bytes: limit in bytes
  *
  * Context: any.
- * Return: seven eighths.
+ * Return: seven eighths of @bytes.
  */
 static inline u64 rnbdt_host_share(u64 bytes)
 {

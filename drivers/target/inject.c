@@ -2,8 +2,8 @@
 /*
  * Fault points of the target, for tests: rnbd/rnbd-target/ in debugfs.
  *
- * Documentation/contributing/fault-points.rst describes each fault point, ../core/inject.h how
- * to arm one.
+ * Documentation/contributing/fault-points.rst describes each fault point. ../core/inject.h
+ * describes how to arm a fault point.
  */
 
 #include "../core/inject.h"

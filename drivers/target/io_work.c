@@ -4,16 +4,18 @@
  *
  * Operation
  *
- * A work queue with a rescuer costs a kernel thread, and there may be thousands of exports.
- * Therefore exports share work queues. Each of the first RNBDT_IO_SETS exports gets a work queue
- * of its own. A further export uses the work queue with the fewest exports, or a new one if all
- * have RNBDT_IO_USERS. Storage that hangs occupies the workers of its work items. So workers.c
- * limits how many work items of an export are executed at a time, and reserves a floor of
- * workers for each export. If memory is so short that only the rescuer runs, storage that hangs
- * can block all exports of its work queue until memory is available.
+ * A work queue with a rescuer costs a kernel thread, and there can be thousands of exports.
+ * Therefore exports share work queues. There are two kinds of work queues, unbound and per CPU.
+ * Of each kind, the first RNBDT_IO_SETS exports get a work queue of their own each. A further
+ * export uses the work queue of its kind with the fewest exports, or a new work queue if all
+ * have RNBDT_IO_USERS exports. Work items that wait for hung storage occupy workers. So
+ * workers.c limits how many work items of an export are executed at a time, and reserves a floor
+ * of workers for each export. If memory is so short that only the rescuer runs, hung storage can
+ * block all exports of its work queue until memory is available.
  *
- * Ownership: the exports own their work queue jointly, and the last one destroys it. The owner
- * of a work item must not free it before its function has called rnbdt_io_end().
+ * Ownership: the exports that share a work queue own it jointly, and the last one destroys it.
+ * rnbdt_io_end() does not use the work item, so the function of a work item may free or reuse
+ * the work item before it calls rnbdt_io_end().
  *
  * Concurrency: rnbdt_io_mutex protects the list of work queues. Each work queue has a lock for
  * its workers and waiting work items. That lock may be taken in any context, and no other lock
@@ -32,11 +34,11 @@
 #include "../compat/workqueue.h"
 #include "io_work.h"
 
-/* Most exports that share a work queue, and work queues that are created before any is shared */
+/* Most exports per work queue, and number of work queues of a kind before any is shared */
 #define RNBDT_IO_USERS		16
 #define RNBDT_IO_SETS		16
 
-/* Workers of a work queue that any of its exports may use, and the floor of each export */
+/* Number of workers of a work queue that any of its exports may use, and floor of each export */
 #define RNBDT_IO_SPARE		(WQ_MAX_ACTIVE / 2)
 #define RNBDT_IO_FLOOR		(WQ_MAX_ACTIVE / 2 / RNBDT_IO_USERS)
 
@@ -84,7 +86,7 @@ static struct rnbdt_io_set *rnbdt_io_set_alloc(bool unbound)
 	return set;
 }
 
-/* Find the work queue that a further export should use. Return NULL if it needs a new one. */
+/* Find the work queue for a further export. Return NULL if the export needs a new one. */
 static struct rnbdt_io_set *rnbdt_io_set_find(bool unbound)
 {
 	struct rnbdt_io_set *set, *best = NULL;
@@ -167,7 +169,7 @@ void rnbdt_io_close(struct rnbdt_io *io)
 /**
  * rnbdt_io_queue - queue a work item as soon as its export may use a worker
  * @io: structure of the export whose storage the work item accesses
- * @work: work item that is not queued; it may be running
+ * @work: work item that is not queued; it can be running
  *
  * Context: any; does not sleep.
  */
@@ -185,8 +187,8 @@ void rnbdt_io_queue(struct rnbdt_io *io, struct rnbdt_io_work *work)
 }
 
 /**
- * rnbdt_io_end - end a work item, and start one that waits for its worker
- * @io: structure of the export of the work item; may be freed when this function returns
+ * rnbdt_io_end - end a work item, and queue another one that waits for a worker
+ * @io: structure of the export of the work item; can be freed when this function returns
  *
  * The function of each struct rnbdt_io_work must call this last.
  *
@@ -203,7 +205,7 @@ void rnbdt_io_end(struct rnbdt_io *io)
 	next = rnbdt_workers_give(&io->user);
 	idle = !io->user.running;
 	spin_unlock_irqrestore(&set->lock, flags);
-	/* @set stays: rnbdt_io_close() first destroys the work queue, which waits for this item. */
+	/* rnbdt_io_close() destroys the work queue before @set, and so waits for this item. */
 	if (unlikely(next))
 		queue_work(set->wq, &container_of(next, struct rnbdt_io_work, item)->work);
 	else if (idle && wq_has_sleeper(&set->idle))

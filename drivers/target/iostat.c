@@ -12,16 +12,16 @@
  *
  * Ownership
  *
- * The statistics are part of the export or the host. They begin at zero when its configfs
- * directory is created, and are kept over sessions, reconnects and "enable". configfs_*.c show
- * them.
+ * The statistics are part of the export or the host. They begin at zero when the configfs
+ * directory of the export or host is created, and are kept over sessions, reconnects and writes
+ * to "enable". configfs_*.c show them.
  *
  * Concurrency
  *
  * Each CPU has its own counters, and this_cpu operations change them without a lock. Errors are
- * rare and use shared atomic counters. A reader adds up the counters of all CPUs without a
- * lock, so numbers that are read during I/O may belong to different moments. No number
- * decreases from one read to the next. On a 32-bit machine a reader may see a half-written
+ * rare and use shared atomic counters. A reader adds up the counters of all CPUs without a lock,
+ * so numbers that are read during I/O can belong to different moments. No number decreases from
+ * one read to the next, except on a 32-bit machine, where a reader can see a half-written
  * number.
  *
  * Errors: a status without a name in rnbdt_io_errors is shown as "other".
@@ -53,7 +53,7 @@ static const char * const rnbdt_io_errors[] = {
 	[RNBD_ST_PROTECTION]	= "protection",
 };
 
-/* Most characters in the line of one operation */
+/* Largest number of characters in the line of one operation */
 #define RNBDT_OP_LINE_MAX	((RNBDT_LATENCY_BUCKETS + 3) * 21 + 64)
 
 /**
@@ -154,7 +154,7 @@ ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page)
 		if (!rnbd_op_find(op))
 			continue;
 		rnbdt_iostat_sum(stat, op, &sum);
-		/* Without a separate counter, "requests" always equals the sum of the buckets. */
+		/* Each request is counted in one bucket: add up the buckets. */
 		for (i = 0; i < RNBDT_LATENCY_BUCKETS; i++)
 			requests += sum.latency[i];
 		len += sysfs_emit_at(page, len, "%s requests=%llu bytes=%llu nsecs=%llu latency=",

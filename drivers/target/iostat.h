@@ -14,11 +14,12 @@
 
 /*
  * Number of buckets of a histogram. Bucket i counts the requests that took less than 2^i
- * microseconds but too long for bucket i - 1. The last bucket counts all from 4.2 s on.
+ * microseconds but too long for bucket i - 1. The last bucket counts all requests that took at
+ * least 4.2 seconds.
  */
 #define RNBDT_LATENCY_BUCKETS	24
 
-/* Number of statuses that a request can have; all of them are below RNBD_ST_MALFORMED. */
+/* Upper bound of the statuses of a request: all are less than RNBD_ST_MALFORMED. */
 #define RNBDT_IO_STATUSES	RNBD_ST_MALFORMED
 
 /**

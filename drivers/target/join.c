@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Further queues of a session: the proof of its key.
+ * Further queues of a session, whose client must prove the session key.
  *
  * Operation
  *
  * The ids of a live session are not secret, so a connection request for a queue other than 0
- * proves nothing. Its queue gets a ring and is half-open (half_open.c): the target accepts no
- * request on it, its peer has no remote access to the pool, except for a moment after the
- * acceptance (accept.c), and its end does not end the session. The client sends JOIN, gets a
- * challenge, and proves the key of the session (auth.c). Then the queue joins the session, and
- * the reply of the target proves the key to the client.
+ * proves nothing. The queue gets a ring and is half-open (half_open.c): the target accepts no
+ * request on the queue, its peer has no remote access to the pool, except for a moment after the
+ * acceptance (accept.c), and an error of the queue does not end the session. The client sends
+ * JOIN, gets a challenge, and proves the key of the session (auth.c). Then the queue joins the
+ * session, and the reply proves to the client that the target has the key, too.
  *
  * Ownership
  *
- * A queue that has not joined holds references on its session, its host and the module. A
- * queue that has joined belongs to the session like queue 0. A queue that fails before it has
- * joined is torn down by its abort_work. The teardown of the session waits until the rings of
- * such queues are destroyed.
+ * A queue that has not joined holds references on its session, its host and the module. A queue
+ * that has joined belongs to the session like queue 0. A queue that fails before it has joined
+ * is torn down by its abort_work. The teardown of the session waits until the rings of its
+ * failed queues are destroyed.
  *
  * Concurrency
  *
@@ -91,7 +91,8 @@ static int rnbdt_join_post(struct rnbdt_join *join, u16 type, const void *body, 
  * @entry: entry of type RNBD_CTL_JOIN
  *
  * Context: completion handler of @q; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or not the first.
+ * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or not the first entry
+ * of the queue.
  */
 enum rnbd_proto_err rnbdt_join_begin(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry)
 {
@@ -161,7 +162,7 @@ static u16 rnbdt_join_check_proof(struct rnbdt_join *join)
 	return RNBD_ST_OK;
 }
 
-/* Check whether the queue may join: the session may have changed since the connection request. */
+/* Check whether the queue may join: the session can have changed since the connection request. */
 static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
 {
 	const struct rnbdt_session *s = join->q->session;
@@ -175,7 +176,7 @@ static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
 	return s->queues[join->q->index] ? RNBD_ST_QUEUE : RNBD_ST_OK;
 }
 
-/* Prepare a queue for joining, without the host lock: changing a queue pair may take long. */
+/* Prepare a queue for joining, without the host lock: changing a queue pair can take long. */
 static u16 rnbdt_join_prepare(struct rnbdt_queue *q)
 {
 	if (rnbdt_queue_alloc_reqs(q))
@@ -199,7 +200,10 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
-	/* Requests are accepted from here on: rnbdt_lease_free_released() waits for this lock. */
+	/*
+	 * The queue accepts requests from here on, but is not in s->queues yet: until it is, the
+	 * host lock delays rnbdt_lease_free_released(), which scans the requests of s->queues.
+	 */
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
 		return RNBD_ST_SHUTDOWN;
 	s->newest_attempt = join->req.attempt;
@@ -238,7 +242,7 @@ static void rnbdt_join_put(struct rnbdt_session *s, struct rnbdt_host *host)
 {
 	rnbdt_session_put(s);
 	config_item_put(&host->group.cg_item);
-	/* The exit of the module waits until this work item has returned. */
+	/* The module stays until this work item returns: rnbdt_exit() destroys the work queue. */
 	module_put(THIS_MODULE);
 }
 
@@ -251,7 +255,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbd_ctl_join_reply wire;
 
-	/* Wait, or the accept work could disable the remote access that is enabled below. */
+	/* Wait: otherwise the accept work could disable the remote access that is enabled below. */
 	wait_for_completion(&join->q->accept.ended);
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
@@ -290,7 +294,7 @@ static void rnbdt_join_expire(struct work_struct *work)
 	rnbdt_join_fail(join->q);
 }
 
-/* End the teardown of a queue. rdma_destroy_id() may take a minute. */
+/* End the teardown of a queue. rdma_destroy_id() can take a minute. */
 static void rnbdt_join_destroy_work(struct work_struct *work)
 {
 	struct rnbdt_join *join = container_of(work, struct rnbdt_join, destroy_work);
@@ -310,7 +314,10 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	struct rnbdt_session *s = q->session;
 	struct rnbdt_host *host = join->half_open.host;
 
-	/* Wait for the connection handler, which holds the lock until it has queued expire_work. */
+	/*
+	 * Wait for the connection handler: it holds the host lock until it has queued
+	 * expire_work.
+	 */
 	rnbdt_host_lock(host);
 	rnbdt_host_unlock(host);
 	/* Wait for the accept work, which s->conn.connecting counts. */
@@ -330,7 +337,7 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	list_del(&join->entry);
 	s->conn.nr_joins--;
 	rnbdt_host_unlock(host);
-	/* The queue still holds a reference on the session. */
+	/* The session still exists here: the queue holds a reference. */
 	wake_up(&s->conn.wait);
 	queue_work(rnbdt_linger_wq, &join->destroy_work);
 }

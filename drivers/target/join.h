@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Further queues of a session: the proof of its key. See join.c.
+ * Further queues of a session, whose client must prove the session key. See join.c.
  */
 #ifndef RNBDT_JOIN_H
 #define RNBDT_JOIN_H

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lease work of a session: segments that its client requests, releases, and must return.
+ * The lease work of a session: segments that the client requests, releases, and must return.
  *
  * Operation
  *
  * The client requests a total size of its pool, and the lease work grants segments up to that
  * size (grant.c).
  *
- * The client releases a segment when it does not need it, or when the target reclaims it. The
- * frame handler marks the segment as released; from then on no request may name it. The lease
- * work waits for the frame handlers that are running, and then scans all requests of the
- * session. A request that names the segment is a protocol error. Otherwise the lease work
- * destroys the memory region, frees the pages, and answers with RELEASED (rule R6). Therefore
- * segments need no reference count for each request.
+ * The client releases a segment when it no longer needs the segment, or when the target reclaims
+ * it. The frame handler marks the segment as released; from then on no request may name the
+ * segment. The lease work waits for the frame handlers that are running, and then scans all
+ * requests of the session. If a request names the segment, that is a protocol error. Otherwise
+ * the lease work destroys the memory region, frees the pages, and answers with RELEASED. So
+ * neither a request nor an RDMA operation can access the freed pages (rule R6), although
+ * requests take no reference on their segments.
  *
- * A client that does not return a reclaimed segment in time is disconnected. The time restarts
- * as long as the storage has a request that names the segment, because the client cannot speed
- * up slow storage (rule R7). A request that came long after the client was asked does not
- * restart the time, so that the client cannot keep the segment by using it.
+ * A client that does not return a reclaimed segment within reclaim_timeout_ms is disconnected.
+ * This time counts from when the storage last had a request that names the segment (rule R7),
+ * because the client cannot speed up slow storage. A request that arrives after a grace period,
+ * which begins when RECLAIM is sent, does not restart the time: the client cannot keep the
+ * segment by using it.
  *
  * Ownership: the lease work owns a segment from its removal from the pool until ctl.c has
  * reported the release to the client.
  *
  * Concurrency: the lease work of a session runs once at a time, on rnbdt_lease_wq, and allocates
- * without I/O, because memory reclaim may wait for a disk of this client. The share work also
+ * without I/O, because memory reclaim can wait for a disk of this client. The share work also
  * uses the pool, the accounts and the reclaimed segments, so the lease work locks the host to
- * change them. Memory regions are destroyed without a lock, because that sleeps.
+ * change these. It destroys memory regions without the host lock, because the destruction
+ * sleeps.
  *
  * Errors: a protocol error, or memory that is not returned in time, ends the session.
  */
@@ -63,11 +66,11 @@
 RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 		"milliseconds that a client has to return memory that is reclaimed; should exceed the time for which its RDMA device retries an operation");
 
-/* Most runs of the lease work per jiffy that entries of the client can cause */
+/* Largest number of runs of the lease work that entries of the client can cause per jiffy */
 #define RNBDT_LEASE_RUNS	4
-/* Jiffies between two scans of the requests for deadlines and for slow storage */
+/* Shortest time in jiffies between two checks of deadlines and of memory in slow storage */
 #define RNBDT_LOOK_PERIOD	(HZ / 4)
-/* Jiffies after the reclaim of a segment from which a request that names it counts as slow */
+/* A reclaimed segment counts as stuck if requests in the storage name it after so many jiffies. */
 #define RNBDT_STUCK_TIME	HZ
 
 /**
@@ -118,9 +121,9 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 }
 
 /*
- * Queue the lease work without delay, or with a delay of one jiffy if it has run often in this
- * jiffy, so that a client cannot keep it busy. Further entries cannot postpone the run, because
- * the delay is 0 again in the next jiffy.
+ * Queue the lease work without delay, or with a delay of one jiffy if it has run
+ * RNBDT_LEASE_RUNS times in this jiffy, so that a client cannot keep it busy. Further entries
+ * cannot postpone the run, because the delay is 0 again in the next jiffy.
  */
 static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
@@ -146,12 +149,12 @@ static void rnbdt_lease_count_run(struct rnbdt_session *s)
  *
  * Context: completion handler of queue 0; does not sleep.
  * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the entry is
- * malformed, or it names a segment that the client does not hold.
+ * malformed, or the entry names a segment that the client does not hold.
  */
 enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
 				       const struct rnbd_ctl_entry *entry)
 {
-	/* Pairs with the release that makes the session live. */
+	/* Pairs with the smp_store_release() that makes the session live. */
 	enum rnbdt_state state = smp_load_acquire(&s->state);
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	struct rnbd_lease_info info;
@@ -188,7 +191,7 @@ static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head 
 
 /*
  * Inject a fault: free the pages of a segment although the client can still access them. The
- * memory region stays until the session ends. Requests may no longer name the segment.
+ * memory region stays until the session ends. New requests must not name the segment.
  */
 static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
@@ -208,7 +211,7 @@ static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg
 	if (seg->stuck)
 		s->lease.stuck -= seg->units;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
-	/* The teardown must not return these units once more. */
+	/* The teardown must not return the charge of these units a second time. */
 	seg->units = 0;
 	rnbdt_host_unlock(s->host);
 }
@@ -220,7 +223,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 		rnbdt_lease_reuse(s, seg);
 		return;
 	}
-	/* Until this returns, RDMA operations of the client can access the pages. */
+	/* Until rnbdt_segment_unmap() returns, the client can access the pages by RDMA. */
 	rnbdt_segment_unmap(seg);
 	rnbdt_segment_free_pages(seg);
 	rnbdt_host_lock(s->host);
@@ -232,7 +235,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	s->lease.releases++;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
 	rnbdt_host_unlock(s->host);
-	/* Frame handlers may still use the structure; it is freed when RELEASED has been sent. */
+	/* Frame handlers possibly use the structure, so ctl.c frees it only after RELEASED. */
 	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
 }
 
@@ -246,9 +249,9 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	if (list_empty(&list))
 		return true;
 	rnbd_inject_delay(&rnbdt_inject_delay_release);
-	/* Wait for frame handlers that have not seen the mark and may have accepted a request. */
+	/* Wait for frame handlers that have not seen the mark: they possibly accept requests. */
 	synchronize_rcu();
-	/* A joining queue accepts requests before it is in s->queues: wait until it is there. */
+	/* A joining queue accepts requests before it is in s->queues, but with the host locked. */
 	rnbdt_host_lock(s->host);
 	rnbdt_host_unlock(s->host);
 	rnbdt_pool_scan(s, false);
@@ -282,7 +285,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		any = true;
 		if (seg->deadline_ms)
 			continue;
-		/* Start the time now, because RECLAIM may wait for a credit. */
+		/* RECLAIM can wait for a credit forever: start the time now and when it is sent. */
 		seg->idle_since = jiffies;
 		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
@@ -291,7 +294,10 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 	return any;
 }
 
-/* Restart the time of a reclaimed segment that the storage uses; mark it as stuck if slow. */
+/*
+ * Restart the time limit of a reclaimed segment that a request in the storage names, and mark
+ * the segment as stuck after RNBDT_STUCK_TIME.
+ */
 static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
 	WRITE_ONCE(seg->idle_since, jiffies);
@@ -321,9 +327,9 @@ static void rnbdt_lease_note_slow(struct rnbdt_session *s)
 }
 
 /*
- * Check the deadlines of reclaimed segments, and record which memory slow storage uses. Do so
- * once in RNBDT_LOOK_PERIOD: a scan of many requests takes long, and the client can make the
- * work run often. Return false if the session ends.
+ * Check the deadlines of reclaimed segments, and record which memory slow storage uses. Do so at
+ * most once in RNBDT_LOOK_PERIOD: a scan of many requests takes long, and the client can make
+ * the work run often. Return false if the session ends.
  */
 static bool rnbdt_lease_look(struct rnbdt_session *s)
 {
@@ -381,7 +387,7 @@ void rnbdt_lease_work(struct work_struct *work)
 	hungry = rnbdt_grant_feed(s);
 	if (hungry)
 		pause = pause ? min(pause, hungry) : hungry;
-	/* If the work was queued while it ran, this call does not delay it. */
+	/* If another context has queued the work since this run began, this call has no effect. */
 	if (pause)
 		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);
 restore:
@@ -397,8 +403,9 @@ restore:
 void rnbdt_lease_stop(struct rnbdt_session *s)
 {
 	/*
-	 * Other contexts queue the work only if the session is live, with the host locked, or
-	 * hungry, under rnbdt_budget_lock. After this section neither is true.
+	 * Other contexts queue the work only if the session is live, which they check with the
+	 * host locked, or hungry, which they check under rnbdt_budget_lock. From here on the
+	 * session is neither.
 	 */
 	rnbdt_host_lock(s->host);
 	rnbdt_budget_hungry(s, false);
@@ -408,7 +415,7 @@ void rnbdt_lease_stop(struct rnbdt_session *s)
 
 /**
  * rnbdt_lease_reuse_early - free the pages of a session too early, if a fault is injected
- * @s: closing session whose queue pairs still work, without requests
+ * @s: closing session without requests in flight, whose queue pairs still work
  *
  * Context: teardown; takes the lock of the host, may sleep.
  */
@@ -428,8 +435,8 @@ void rnbdt_lease_reuse_early(struct rnbdt_session *s)
  * rnbdt_lease_trim - free the segments that no request of a session names
  * @s: closing session whose queue pairs are drained and whose grants have stopped
  *
- * Requests in the storage may delay the end of the session for long. Until then the session
- * must not keep memory that they do not use.
+ * Requests in the storage can delay the end of the session for long. Until then the session must
+ * not keep memory that these requests do not use.
  *
  * Context: teardown; locks the host, may sleep.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The lease work of a session: segments that its client requests, releases, and must return.
- * See lease.c.
+ * The lease work of a session: segments that the client requests, releases, and must return. See
+ * lease.c.
  */
 #ifndef RNBDT_LEASE_H
 #define RNBDT_LEASE_H

@@ -2,25 +2,24 @@
 /*
  * The level at which the shares of sessions fit a budget.
  *
- * Operation: the share of a session is its weight times the level, but not less than the least
- * and not more than the most bytes of the session (struct rnbdt_part). A higher level makes no
- * share smaller. A bisection finds the highest level at which the sum of all shares is within
- * the budget.
+ * Operation: the share of a session in bytes is its weight times the level, but at least
+ * rnbdt_part.least and at most rnbdt_part.most. A higher level makes no share smaller. A
+ * bisection finds the highest level at which the sum of all shares is within the budget.
  *
  * Ownership: the caller owns the parts.
  *
  * Concurrency: the caller prevents changes of the parts and of their list.
  *
- * Errors: none. If the least shares exceed the budget, the level is 0. This file uses no
- * kernel interface except lists; tests/unit/test_level.c tests it.
+ * Errors: none. If the sum of rnbdt_part.least of all sessions exceeds the budget, the level is
+ * 0. This file uses no kernel interface except lists; tests/unit/test_level.c tests it.
  */
 
 #include "level.h"
 
-/* Fraction bits of a level, which can be less than one byte per unit of weight */
+/* Number of fraction bits of a level: a level can be less than one byte per unit of weight. */
 #define RNBDT_LEVEL_SHIFT	16
 
-/* A search ends when the level is known to one part in this number. */
+/* A search ends when the error of the level is at most the level divided by this number. */
 #define RNBDT_LEVEL_EXACT	1024
 
 /**
@@ -75,7 +74,7 @@ static bool rnbdt_level_fits(const struct list_head *parts, u64 level, u64 bytes
  * @bytes: budget
  *
  * Context: any; passes over @parts a few dozen times.
- * Return: the level, at most one part in RNBDT_LEVEL_EXACT below the exact one.
+ * Return: the level; it is less than the exact one by at most 1/RNBDT_LEVEL_EXACT, or by 1.
  */
 u64 rnbdt_level_find(const struct list_head *parts, u64 bytes)
 {

@@ -22,7 +22,7 @@
  * @full: lowest level at which the session gets @most
  * @weight: weight of the session, not 0
  *
- * The members are adjacent because a search reads all of them many times.
+ * A search reads these members many times, so they are kept together in this structure.
  */
 struct rnbdt_part {
 	struct list_head entry;

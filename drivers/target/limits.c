@@ -4,15 +4,17 @@
  *
  * Operation
  *
- * A login is compared with the limits on the number of sessions of its host and of all hosts.
- * The connection request is not, because the host is not authenticated then. half_open.c limits
- * the connections that have not logged in. budget.c and queue_budget.c limit memory.
+ * A login is compared with the limits on the number of sessions of its host and of all hosts. A
+ * connection request is not compared with these limits, because its client is not authenticated
+ * yet. half_open.c limits the connections that have not logged in. budget.c and queue_budget.c
+ * limit memory.
  *
- * If closing sessions of the host still hold a place that a login lacks, the login is answered
+ * If closing sessions of the host still hold a place that a login needs, the login is answered
  * with RNBD_ST_BUSY, so that the client retries (headroom.c). A session that reconnects has a
  * claim to its place (claim.c).
  *
- * Ownership: a session has a place from its login until its queue pairs are drained.
+ * Ownership: a session has a place from its login until its queue pairs are drained. Then the
+ * place is free, or belongs to the claim of the session.
  *
  * Concurrency: the host is locked. The number of sessions of all hosts is atomic. A changed
  * limit applies to new logins.
@@ -37,7 +39,7 @@
 #include "rate.h"
 #include "session.h"
 
-/* Most sessions of a host that may receive a list of exports concurrently */
+/* Largest number of sessions of a host that may receive a list of exports concurrently */
 #define RNBDT_HOST_LISTS_MAX	8
 
 RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
@@ -63,7 +65,7 @@ static bool rnbdt_limits_count_all(void)
 	return true;
 }
 
-/* Count one more session of a host, unless a limit is reached. Return the status for it. */
+/* Count one more session of a host, unless a limit is reached. Return the status of its login. */
 static u16 rnbdt_limits_count(struct rnbdt_host *host)
 {
 	u64 of_host = host->max_sessions ?: READ_ONCE(max_host_sessions);
@@ -203,12 +205,12 @@ u32 rnbdt_limits_queues(u32 requested)
 }
 
 /**
- * rnbdt_limits_stopped - return the place of a session
+ * rnbdt_limits_stopped - return the place of a session, and its place among the lists
  * @s: closing session whose queue pairs are drained
  *
- * The storage may delay the end of the teardown forever, and the session that replaces this
- * one must not be refused for that reason. The number of sessions that wait for the storage is
- * bounded nevertheless: their memory stays charged, and a host attaches an export only once.
+ * Storage can delay the end of the teardown forever, and the session that replaces this one must
+ * not be refused for that reason. The number of sessions that wait for storage is bounded
+ * nevertheless: their memory stays charged, and a host has at most one attachment per export.
  *
  * Context: process context, host of @s locked.
  */

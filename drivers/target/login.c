@@ -4,18 +4,18 @@
  *
  * Operation
  *
- * The first entry on queue 0 is the login. If the host has a secret, the target sends a
- * challenge and the client answers with a proof (auth.c). The login work then checks the epoch,
- * cuts the requested sizes to the limits, allocates and registers the floor of the pool, and
- * sends the reply (ctl.c). The session is live before the reply is posted, because the client
- * may attach exports as soon as it has the reply (attach_ctl.c). If the client only requests a
- * list of exports, the login work sends the list (discover.c).
+ * The first entry on queue 0 is LOGIN, or LIST if the client only requests a list of exports. If
+ * the host has a secret, the target sends a challenge and the client answers with a proof
+ * (auth.c), which the login work verifies. For LIST, the login work then sends the list
+ * (discover.c). For LOGIN, it reduces the requested sizes to the limits, allocates and registers
+ * the floor of the pool, and sends the reply (ctl.c). The session becomes live before the reply
+ * is posted, because the client may attach exports as soon as it has the reply (attach_ctl.c).
  *
  * Ownership
  *
  * The login work writes the granted values of the session, which are constant once the session
  * is live. The teardown frees the memory of a failed login. The login work allocates without
- * I/O, because memory reclaim may wait for a disk that waits for this login.
+ * I/O, because memory reclaim can wait for a disk that waits for this login.
  *
  * Concurrency
  *
@@ -72,7 +72,7 @@
 #include "state.h"
 #include "target.h"
 
-/* The limits do not reduce a larger requested max_io to less than this number of bytes. */
+/* If a client requests a larger max_io, the limits of memory do not reduce it below this. */
 #define RNBDT_MIN_IO		(64u << 10)
 
 RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
@@ -92,21 +92,21 @@ static u32 rnbdt_max_io(void)
 	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
 }
 
-/* Jiffies for the client to receive a list of exports; our client module waits for less */
+/* Jiffies for the client to receive a list of exports; the client module rnbd gives up earlier */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
 
 /* Return the floor in bytes of a pool that may grow. */
 static u64 rnbdt_login_floor(const struct rnbd_login_info *requested)
 {
-	/* Released memory of the floor is granted again in granules only. */
+	/* Round up: released memory of the floor is granted again only in whole granules. */
 	return (u64)round_up(requested->pool_min, RNBD_SEGMENT_GRANULE) * RNBD_UNIT_SIZE;
 }
 
 /*
- * Cut the number of queues and max_io to the limits. One request must fit the floor; if the
- * client requested no floor, it must fit the part of the pool that each queue gets. A client
- * that requests a tiny pool gets a small max_io. A client that requests a larger pool than the
- * limits leave gets fewer queues rather than a max_io below RNBDT_MIN_IO.
+ * Reduce the number of queues and max_io to the limits. A request of max_io bytes must fit the
+ * floor or, if the client requested no floor, the part of the pool that each queue gets. A
+ * client that requests a tiny pool gets a small max_io. A client that requests a larger pool
+ * than the limits leave gets fewer queues rather than a max_io below RNBDT_MIN_IO.
  */
 static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units)
 {
@@ -115,7 +115,10 @@ static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units
 	u32 least, queues, divisor = 1;
 
 	granted->max_io = min(requested->max_io, rnbdt_max_io());
-	/* No extent crosses the end of a segment, but the first may begin in the middle of one. */
+	/*
+	 * No extent crosses the end of a segment. If the first extent begins in the middle of a
+	 * segment, only the others can be whole segments.
+	 */
 	granted->max_io = min_t(u64, granted->max_io, (u64)segment_units * RNBD_UNIT_SIZE *
 						      (RNBD_EXTENTS_MAX - 1));
 	least = min(granted->max_io, RNBDT_MIN_IO);
@@ -136,8 +139,9 @@ static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units
 }
 
 /*
- * Cut the pool to the limits and charge its floor. If other sessions use the memory beyond
- * their own floors, start to reclaim it and return RNBD_ST_BUSY, so that the client retries.
+ * Reduce the pool to the limits and charge its floor. If other sessions hold the missing memory
+ * beyond their own floors, start to reclaim it and return RNBD_ST_BUSY, so that the client
+ * retries.
  */
 static u16 rnbdt_login_charge(struct rnbdt_session *s)
 {
@@ -146,7 +150,7 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 	u64 most = min_t(u64, RNBD_POOL_UNITS_MAX, (u64)RNBD_SEGMENTS_MAX * segment_units);
 	u64 max = min(requested->pool_bytes, most * RNBD_UNIT_SIZE);
 	u64 least = min_t(u64, requested->pool_bytes, min(requested->max_io, RNBDT_MIN_IO));
-	/* A pool grows in granules. If a segment cannot hold one, grant all memory at once. */
+	/* A pool grows in granules. If no segment can hold a granule, grant all memory at once. */
 	bool elastic = requested->pool_min && segment_units >= RNBD_SEGMENT_GRANULE;
 	u64 asked = elastic ? min(rnbdt_login_floor(requested), max) : max, floor = asked;
 	const u32 granule = RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE;
@@ -157,7 +161,7 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 		return status;
 	if (floor < asked && elastic && floor >= granule)
 		floor = round_down(floor, granule);
-	/* Wait for the whole floor: a client that reconnects refuses less than it had. */
+	/* Wait for the whole floor: a reconnecting client refuses a smaller floor than before. */
 	if (rnbdt_budget_await(s, elastic ? asked : min(asked, least))) {
 		rnbdt_share_reclaim();
 		return RNBD_ST_BUSY;
@@ -177,7 +181,7 @@ static u32 rnbdt_login_segment_units(const struct rnbdt_session *s)
 	return rnbdt_pool_segment_units(s->conn.dev, s->account.max_bytes >> RNBD_UNIT_SHIFT);
 }
 
-/* Cut the requested values to the limits, and charge pool and queues to the accounts. */
+/* Reduce the requested values to the limits, and charge pool and queues to the accounts. */
 static u16 rnbdt_login_negotiate(struct rnbdt_session *s)
 {
 	u16 status;
@@ -195,7 +199,7 @@ unlock:
 	return status;
 }
 
-/* Raise the keep-alive interval to the minimum, or many sessions could keep the target busy. */
+/* Raise the keep-alive interval to the minimum: many short ones could keep the target busy. */
 static u32 rnbdt_login_keepalive(u32 requested)
 {
 	u32 least = READ_ONCE(keepalive_min_ms);
@@ -207,7 +211,7 @@ static u32 rnbdt_login_keepalive(u32 requested)
 	return least;
 }
 
-/* Cut the size of inline data: it must fit a slot, and the device must gather two pieces. */
+/* Limit inline data to a slot, or to nothing if the device cannot gather a frame of two pieces. */
 static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 {
 	u32 slot_size = s->queues[0]->ring.attr.slot_size;
@@ -230,7 +234,7 @@ static const char *rnbdt_login_pool_error(int error)
 	}
 }
 
-/* Allocate pool tables, queue slots and requests for the granted values, without the lock. */
+/* Allocate pool tables, queue slots and requests for the granted values, without the host lock. */
 static u16 rnbdt_login_alloc(struct rnbdt_session *s)
 {
 	const struct rnbdt_account *account = &s->account;
@@ -245,7 +249,7 @@ static u16 rnbdt_login_alloc(struct rnbdt_session *s)
 	return RNBD_ST_OK;
 }
 
-/* Admit the login, and close the sessions from before a restart of the client module. */
+/* Admit the login, and close the sessions that the host had before its client module restarted. */
 static u16 rnbdt_login_admit(struct rnbdt_session *s)
 {
 	bool restarted = false;
@@ -253,13 +257,17 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 
 	rnbdt_host_lock(s->host);
 	status = rnbdt_fence_check(s);
-	/* A client fails its writes after FENCED, so none of them may be in the storage then. */
+	/*
+	 * After FENCED a client fails its writes: answer BUSY until the storage has none of
+	 * these.
+	 */
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
 		status = RNBD_ST_BUSY;
 	if (!status) {
 		/*
-		 * Earlier sessions of a restarted client may hold what this one needs. Claims are
-		 * taken first: rnbdt_close_restarted() replaces the boot id that they depend on.
+		 * Earlier sessions of a restarted client can hold memory and places that this
+		 * session needs. Take the claim first: rnbdt_close_restarted() replaces the boot
+		 * id that claims depend on.
 		 */
 		rnbdt_claim_take(s);
 		rnbdt_close_restarted(s);
@@ -308,7 +316,10 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 
 	s->granted.keepalive_ms = rnbdt_login_keepalive(s->login.info.keepalive_ms);
 	s->granted.limits = (struct rnbd_limits) {
-		/* Slots may be empty: rnbdt_pool_allows() checks the segments of a request. */
+		/*
+		 * Slots can be empty: rnbdt_pool_allows() checks the segments of each request,
+		 * too.
+		 */
 		.pool_units = s->pool.nr_slots << s->pool.shift,
 		.segment_units = 1U << s->pool.shift,
 		.depth = s->granted.depth,
@@ -336,7 +347,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	export_uuid(grant->target_uuid, &s->auth.target_uuid);
 }
 
-/* Begin a list of exports, and replace the timeout of the login by that of the list. */
+/* Begin a list of exports, and replace the time limit of the login by that of the list. */
 static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 {
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
@@ -395,7 +406,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	enum rnbdt_state state = READ_ONCE(s->state);
 	struct rnbd_grant grant = { };
 
-	/* Check the proof first, whatever the client requests. */
+	/* Check the proof first, for a login as for a list. */
 	if (state == RNBDT_LOGIN)
 		grant.status = rnbdt_login_authenticate(s);
 	else if (state != RNBDT_LISTING)
@@ -413,7 +424,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		grant.status = rnbdt_login_set_up(s);
 	if (grant.status == RNBD_ST_OK)
 		grant.status = rnbdt_auth_make_key(s, grant.join_key);
-	/* If the session was closed, the close was logged, and the client expects no reply. */
+	/* If the session is closing, the reason was logged, and the client expects no reply. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
 	if (grant.status) {
@@ -472,7 +483,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
  */
 void rnbdt_session_login_work(struct work_struct *work)
 {
-	/* Memory reclaim may wait for a disk that waits for this login. */
+	/* Memory reclaim can wait for a disk that waits for this login. */
 	unsigned int noio = memalloc_noio_save();
 
 	rnbdt_login_process(container_of(work, struct rnbdt_session, login.login_work));
@@ -483,7 +494,7 @@ void rnbdt_session_login_work(struct work_struct *work)
  * rnbdt_login_continue_list - queue the work that sends the list of exports
  * @s: session that is listing
  *
- * The caller has found that a credit or a send slot may be available for another frame.
+ * The caller has found that a credit or a send slot for another frame is possibly available.
  *
  * Context: completion handler of queue 0; does not sleep.
  */
@@ -507,8 +518,8 @@ static enum rnbd_proto_err rnbdt_login_decode(struct rnbdt_session *s,
  * @entry: entry that queue 0 has received
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or is not
- * the first one.
+ * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or is not the first one
+ * of the session.
  */
 enum rnbd_proto_err rnbdt_session_handle_login(struct rnbdt_session *s,
 					       const struct rnbd_ctl_entry *entry)

@@ -4,9 +4,10 @@
  *
  * Operation: a hash table and an xarray contain all sessions. Several sessions may have the same
  * id: when a client reconnects, the session of the new epoch is created before that of the old
- * epoch has ended. A caller that lists all sessions continues after the serial of the last one,
- * because sessions may be added and removed between two calls. Clients choose the ids of
- * sessions, so a random number keys the hash, and clients cannot fill one bucket on purpose.
+ * epoch has ended. A caller that lists all sessions continues after the serial of the last
+ * session that it has listed, because sessions can be added and removed between two calls.
+ * Clients choose the ids of sessions, so a random number keys the hash, and clients cannot fill
+ * one bucket on purpose.
  *
  * Ownership: the tables hold no reference. A session is removed before it is freed.
  *
@@ -14,7 +15,7 @@
  * session locked. Readers use RCU. A reader that has locked the host may use the result until
  * it unlocks the host; other readers take a reference.
  *
- * Errors: a new session for which no memory can be reserved is refused.
+ * Errors: a new session is refused if memory for its entry in the xarray is missing.
  */
 
 #include <linux/atomic.h>
@@ -75,7 +76,7 @@ int rnbdt_lookup_reserve(struct rnbdt_session *s)
  * rnbdt_lookup_last_serial - return the serial that was chosen last
  *
  * Context: any.
- * Return: serial; no session that was added before the call has a later one.
+ * Return: serial; no session that was added before the call has a later serial.
  */
 u32 rnbdt_lookup_last_serial(void)
 {
@@ -106,7 +107,7 @@ void rnbdt_lookup_add(struct rnbdt_session *s)
 	spin_lock(&rnbdt_lookup_lock);
 	hlist_add_head_rcu(&s->hash_entry, head);
 	spin_unlock(&rnbdt_lookup_lock);
-	/* rnbdt_lookup_reserve() has allocated the entry. */
+	/* This cannot fail: rnbdt_lookup_reserve() has allocated the entry. */
 	xa_store(&rnbdt_lookup_serials, s->serial, s, GFP_NOWAIT);
 }
 
@@ -126,7 +127,7 @@ void rnbdt_lookup_remove(struct rnbdt_session *s)
 
 /**
  * rnbdt_lookup_after - find the session with the next higher serial
- * @serial: serial of another session, or 0 to find the first session
+ * @serial: serial after which to search, or 0 to find the first session
  *
  * Context: any; the caller need not hold RCU.
  * Return: the session, in any state, with a reference for the caller, or NULL.

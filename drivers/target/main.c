@@ -8,8 +8,8 @@
  * the last event of the last session.
  *
  * Ownership: each configfs directory, each session and each export that is being disabled pins
- * the module, so none of them exists when the module exits. A work item may drop the last
- * reference on the module; the exit then waits until the work item has returned.
+ * the module, so none of these exists when the module exits. A work item can drop the last
+ * reference on the module. The exit waits until this work item has returned.
  *
  * Concurrency: init and exit run once each, and never concurrently.
  *
@@ -165,7 +165,7 @@ static void __exit rnbdt_exit(void)
 	destroy_workqueue(rnbdt_linger_wq);
 	destroy_workqueue(rnbdt_hangup_wq);
 	destroy_workqueue(rnbdt_teardown_wq);
-	/* Wait for grace periods that are yet to queue work items on rnbdt_attach_wq. */
+	/* Wait for RCU callbacks, which queue work items on rnbdt_attach_wq. */
 	rcu_barrier();
 	destroy_workqueue(rnbdt_attach_wq);
 	destroy_workqueue(rnbdt_ctl_wq);

@@ -4,17 +4,17 @@
  *
  * Operation
  *
- * include/uapi/rnbd/netlink-target.h documents the family. The state of a session changes in
- * any context and under a spinlock, where no message can be sent: the delivery of a message may
- * call the transmit function of a network device. Therefore the change is recorded in the
- * session (state.c), and event_work sends it later. A session has space for all changes that
- * its state can make. If there is no listener, no message is built.
+ * include/uapi/rnbd/netlink-target.h documents the family. The state of a session changes in any
+ * context and under a spinlock, where no message can be sent: the delivery of a message can call
+ * the transmit function of a network device. Therefore the change is recorded in the session
+ * (state.c), and event_work sends it later. A session has space for all changes that its state
+ * can make. If there is no listener, no message is built.
  *
  * Ownership
  *
- * event_work holds a reference on its session. The session may be dead, so event_work reads no
- * other object that may be freed then: the session has copies of the names of port and export,
- * and the sum of the counters of its freed queues.
+ * event_work holds a reference on its session. If the session is dead by then, its port, export
+ * and queues can be freed. So event_work does not read these objects: the session has copies of
+ * the names of port and export, and the sum of the counters of its freed queues.
  *
  * Concurrency
  *
@@ -165,7 +165,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	return 0;
 }
 
-/* Dump sessions. Continue after the last serial, because sessions may be added and removed. */
+/* Dump the sessions after the last serial: the list can change between two calls. */
 int rnbd_target_nl_get_session_dumpit(struct sk_buff *skb,
 				      struct netlink_callback *cb)
 {
@@ -212,7 +212,7 @@ static void rnbdt_send_event(struct rnbdt_session *s,
 
 	if (!genl_has_listeners(&rnbdt_genl_family, &init_net, 0))
 		return;
-	/* GFP_NOIO: memory reclaim may wait for a disk whose client waits for its login. */
+	/* GFP_NOIO: memory reclaim can wait for a disk that waits for a login in this queue. */
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		goto lost;

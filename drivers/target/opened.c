@@ -3,10 +3,11 @@
  * Exports that have a backend, by their storage, path and UUID.
  *
  * Operation: an export is in the tables from when it is enabled until its backend is closed.
- * During that time no other export may have the same storage, path or UUID. Two backends of the
- * same storage with different caches would not see each other's writes. Clients would regard
- * two exports with the same UUID as the same data. An export that is being disabled, or was
- * removed, stays in the tables while its storage may still execute requests.
+ * During that time no other export may have the same storage or UUID. While the export is being
+ * disabled, no other export may have the same path. Two backends of the same storage with
+ * different caches would not see each other's writes. Clients would regard two exports with the
+ * same UUID as the same data. An export that is being disabled, or whose directory was removed,
+ * stays in the tables while its storage possibly still executes requests.
  *
  * Ownership: the tables hold no reference.
  *
@@ -76,7 +77,10 @@ int rnbdt_opened_check(const struct rnbdt_export *export, const struct inode *in
 			       rnbdt_storage_hash(dev, inode)) {
 		const struct rnbdt_backend *be = other->backend;
 
-		/* Use only copies: @other may be closing its storage without rnbdt_lock. */
+		/*
+		 * Use only the copies in @be: another task can be closing the storage without
+		 * rnbdt_lock.
+		 */
 		if (dev != be->dev || (!dev && inode != be->inode))
 			continue;
 		pr_err("export %s: %s is in use by export %s as %s; disable that one first\n",
@@ -87,7 +91,7 @@ int rnbdt_opened_check(const struct rnbdt_export *export, const struct inode *in
 	return 0;
 }
 
-/* Check that no other export has the path or the UUID. */
+/* Check that no other export has the UUID, and that none being disabled has the path. */
 static int rnbdt_opened_check_names(struct rnbdt_export *export)
 {
 	struct rnbdt_export *other;
@@ -115,7 +119,7 @@ static int rnbdt_opened_check_names(struct rnbdt_export *export)
  * rnbdt_opened_add - add an export to the tables
  * @export: export that is being enabled, with its backend set
  *
- * Another export may have opened the same file since rnbdt_opened_check(), so files are checked
+ * Another export can have opened the same file since rnbdt_opened_check(), so files are checked
  * again. Block devices are opened exclusively, so they need no second check.
  *
  * Context: process context, rnbdt_lock held for writing.

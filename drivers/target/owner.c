@@ -7,16 +7,17 @@
  * The first host that attaches an exclusive export owns it. The ownership survives the loss of
  * the connection, and ends when the host detaches the export, is fenced or restarts its client
  * module, or when the administrator ends it or moves it to another host. Each change begins a
- * generation of the export. A granted ATTACH reports the generation to the client, and the
- * client sends it when it attaches the same disk again; any other generation is rejected with
- * RNBD_ST_REVOKED. So a host that was cut off cannot resend old requests over those of a later
- * owner. If the storage still executes requests of an earlier owner, bind.c makes the next owner
- * wait.
+ * new owner generation of the export. The reply to a granted ATTACH reports this generation. The
+ * client sends the reported generation when it attaches the same disk again; any generation
+ * other than the present one is rejected with RNBD_ST_REVOKED. So a host that was cut off cannot
+ * resend old requests over those of a later owner. If the storage still executes requests of an
+ * earlier owner, bind.c makes the next owner wait.
  *
  * A generation must not repeat when the target restarts or the export is created again.
- * Userspace (rnbd) keeps the owner and restores it before the export is enabled. If the newest
- * state is lost, a generation taken from the time of day is unlikely to repeat. The kept state
- * contains the fence generation of the owner, so that a later fence ends a restored ownership.
+ * Userspace (rnbd) keeps the owner and restores it before the export is enabled. A new
+ * generation is taken from the time of day, so that it is unlikely to repeat even if the newest
+ * state is lost. The kept state contains the fence generation of the owner, so that a later
+ * fencing of the owner ends a restored ownership.
  *
  * Ownership: struct rnbdt_owner is part of the export and names the owner by UUID, because the
  * host need not exist in configfs.
@@ -75,7 +76,7 @@ void rnbdt_owner_init(struct rnbdt_export *export)
  * @export: export whose directory is removed, or that is about to be freed
  *
  * configfs frees the name of an export before the export, and lookups in the hash table use the
- * name.
+ * name. So the export must leave the table first.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -105,7 +106,7 @@ static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
 	rnbdt_attached_revoke(export);
 }
 
-/* Begin a generation of an export with the owner @host, which is null for no owner. */
+/* Begin a new owner generation of an export; @host is the owner, or null for no owner. */
 static void rnbdt_owner_begin(struct rnbdt_export *export, const uuid_t *host,
 			      const uuid_t *boot_id, u32 fence_generation)
 {
@@ -140,9 +141,9 @@ static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *
  * @export: export that is not enabled
  * @exclusive: only one host at a time may attach the export
  *
- * Disks that were attached before the change cannot attach the export again, see
- * rnbdt_owner_check(). An export that becomes exclusive keeps its generation, so that userspace
- * can restore a newer one.
+ * Disks that were attached before the change cannot be attached again, see rnbdt_owner_check().
+ * An export that becomes exclusive keeps its owner generation, so that userspace can restore a
+ * newer generation.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -195,9 +196,9 @@ static bool rnbdt_owner_is_fenced(const struct rnbdt_owner *owner, const struct 
 /**
  * rnbdt_owner_restore - restore the owner that an export had in an earlier run of the target
  * @export: exclusive export
- * @state: state to restore; ignored unless its generation is newer
+ * @state: state to restore; ignored unless its owner generation is newer than that of @export
  *
- * If the state is newer, close the attachments of older generations, without waiting.
+ * If the state is restored, close the attachments of older generations, without waiting.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -223,14 +224,14 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
  * @info: ATTACH request
  *
  * Context: rnbdt_lock held.
- * Return: RNBD_ST_OK; RNBD_ST_REVOKED if the disk was attached in another generation;
+ * Return: RNBD_ST_OK; RNBD_ST_REVOKED if the disk was attached in another owner generation;
  * RNBD_ST_OWNED if another host owns the export.
  */
 u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_session *s,
 		      const struct rnbd_attach_info *info)
 {
 	const struct rnbdt_owner *owner = &export->owner;
-	/* A disk that has a fence generation was attached before and may resend requests. */
+	/* A disk that has a fence generation was attached before and can resend requests. */
 	bool again = info->fence_generation;
 	u32 generation;
 
@@ -239,14 +240,17 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 	generation = export->exclusive ? owner->generation : 0;
 	if (again && info->owner_generation != generation)
 		return RNBD_ST_REVOKED;
-	/* The export was not exclusive then, so other hosts may have written to it since. */
+	/*
+	 * The disk was attached while the export was not exclusive, so other hosts have possibly
+	 * written to the export since.
+	 */
 	if (again && export->exclusive && !generation)
 		return RNBD_ST_REVOKED;
 	if (!export->exclusive || !rnbdt_has_owner(export))
 		return RNBD_ST_OK;
 	if (!uuid_equal(&owner->host, &s->host->uuid))
 		return RNBD_ST_OWNED;
-	/* Only the run of the client module that owns the export can have attached the disk. */
+	/* Only the client module with this boot id can have attached a disk in this generation. */
 	if (again && !rnbdt_is_boot_id(&owner->boot_id, s))
 		return RNBD_ST_REVOKED;
 	return RNBD_ST_OK;
@@ -258,7 +262,7 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
  * @s: live session of the host
  *
  * Context: rnbdt_lock held.
- * Return: true if rnbdt_owner_take() would begin a generation.
+ * Return: true if rnbdt_owner_take() would begin a new owner generation.
  */
 bool rnbdt_owner_changes(const struct rnbdt_export *export, const struct rnbdt_session *s)
 {
@@ -272,8 +276,8 @@ bool rnbdt_owner_changes(const struct rnbdt_export *export, const struct rnbdt_s
  * rnbdt_owner_take - make the host of an attachment the owner of its export, if exclusive
  * @att: attachment that rnbdt_owner_check() has allowed, bound to the export
  *
- * Context: host of the session locked, in the same section as the check; rnbdt_lock held for
- * writing if rnbdt_owner_changes().
+ * Context: host of the session locked since rnbdt_owner_check(), or, if rnbdt_owner_changes(),
+ * rnbdt_lock held for writing since then.
  */
 void rnbdt_owner_take(struct rnbdt_attach *att)
 {
@@ -296,9 +300,9 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 }
 
 /*
- * Test whether @s may end the ownership of @generation that its host has of the export @name. If
- * another session of the host has attached the export later, @s may not, even if that session
- * has lost its connection: that session will attach the export again.
+ * Test whether @s may end the ownership of the export @name that its host has in @generation. If
+ * another session of the host has attached the export later, @s must not end the ownership, even
+ * if the later session has lost its connection: its client will attach the export again.
  */
 static bool rnbdt_owner_is(struct rnbdt_export *export, const struct rnbdt_session *s,
 			   u32 generation, const char *name)
@@ -311,7 +315,7 @@ static bool rnbdt_owner_is(struct rnbdt_export *export, const struct rnbdt_sessi
 	       !strcmp(rnbdt_export_name(export), name);
 }
 
-/* End the ownership of @generation that the host of @s has of the export @name. */
+/* End the ownership of the export @name that the host of @s has in @generation. */
 static void rnbdt_owner_release(const struct rnbdt_session *s, u32 generation, const char *name)
 {
 	struct rnbdt_export *export;
@@ -343,7 +347,7 @@ static bool rnbdt_owner_is_attached(const struct rnbdt_session *s, const char *n
  * @att: attachment that the client has detached, not open; it may have left its export
  *
  * Nothing happens if another disk of the host has attached the export since, even if that disk
- * has lost its connection, because the end of the ownership would revoke it.
+ * has lost its connection: the end of the ownership would revoke that disk.
  *
  * Context: rnbdt_lock held for writing.
  */

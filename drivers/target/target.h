@@ -4,11 +4,9 @@
  *
  * Locks, outermost first:
  *
- *	rnbdt_export.lock, rnbdt_port.lock	serialise writers of configfs attributes of one
- *						export or port; never both held
+ *	rnbdt_export.lock, rnbdt_port.lock	writers of one object in configfs; never both held
  *	rnbdt_io_mutex				list of the work queues for storage
- *	handler mutex of an rdma_cm_id		serialises event handlers of one connection or
- *						listener
+ *	handler mutex of an rdma_cm_id		event handlers of one connection or listener
  *	rnbdt_cgroup_lock			cgroups of all hosts
  *	rnbdt_lock				read-write semaphore; held for writing to change the
  *						configuration: graph, fences, owners, capacities
@@ -16,8 +14,7 @@
  *						rnbdt_host_lock() takes rnbdt_lock for reading
  *						before it. A task locks one host at a time
  *	rnbd_ring.lock				a queue; interrupts disabled
- *	rnbdt_sched.lock			requests that wait for one storage; interrupts
- *						disabled
+ *	rnbdt_sched.lock			requests waiting for a storage; interrupts disabled
  *	rnbdt_io_set.lock			workers of a shared work queue; interrupts disabled
  *
  * Spinlocks of data that hosts share, within rnbdt_host.lock. No two of them are held together:

@@ -29,7 +29,7 @@
  * s->conn.connecting is zero; a handler increments that under the host lock, if the session is
  * live. Both the end of an attachment and rnbdt_teardown_part() check s->nr_bound under the host
  * lock, so exactly one of them continues the teardown. A completing request uses its ring only
- * while the ring is live; the drain ends that first. The teardown of a session that was never
+ * while the ring is live; the drain begins by ending that. The teardown of a session that was never
  * live runs on rnbdt_hangup_wq, and its wait for the connection manager on rnbdt_linger_wq, so
  * that a flood of such sessions delays no other teardown. A teardown allocates without I/O:
  * memory reclaim can wait for a disk whose login waits for the teardown.
@@ -251,7 +251,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	rnbdt_teardown_attaches(s);
 	rnbdt_pool_free(&s->pool);
 
-	/* Uncount the memory now: destroying the connection ids can take a minute longer. */
+	/* Record this before the connection ids are destroyed, which can take a minute. */
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	rnbdt_host_lock(s->host);
 	rnbdt_queue_budget_freed(s);
@@ -376,7 +376,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	struct rnbdt_join *join;
 	u32 i;
 
-	/* After this, each handler that found the session live has incremented s->conn.connecting. */
+	/* After this, every handler that found the session live is counted in connecting. */
 	rnbdt_host_lock(s->host);
 	rnbdt_host_unlock(s->host);
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));

@@ -5,9 +5,9 @@
  * Operation: from the login on, keep-alives are checked and sent on queue 0 at the interval that
  * the client has requested, but not more often than keepalive_min_ms. On a further queue they are
  * checked only while the queue has replies that it cannot send, for example because credits are
- * missing. An idle further queue can be probed by the client. A session that receives no login or
- * proof within login_timeout_ms is closed. A session whose client does not disconnect after a
- * refusal or a list of exports is closed as well.
+ * missing. The client itself probes an idle further queue that can be broken. A session that
+ * receives no login or proof within login_timeout_ms is closed. A session whose client does not
+ * disconnect after a refusal or a list of exports is closed as well.
  *
  * Ownership: the timers are part of the session; the teardown cancels them.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
  * Release of the modules and the tool, which are built from one tree. Code takes the release
- * from here; scripts/lint checks that debian/changelog and the man pages name the same one.
+ * from here; scripts/lint checks that debian/changelog and the man pages name this release.
  * The version of the wire format is a different number (wire.h).
  */
 #ifndef RNBD_VERSION_H

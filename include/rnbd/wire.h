@@ -39,7 +39,7 @@
 #define RNBD_UNIT_SHIFT		12
 #define RNBD_UNIT_SIZE		4096u
 
-/* Limits of the numbers that a peer may request; both ends check them. */
+/* Limits of the numbers that a peer may send; each end checks the numbers of its peer. */
 #define RNBD_RING_SLOTS_MIN	4
 #define RNBD_RING_SLOTS_MAX	1024
 #define RNBD_SLOT_SIZE_MIN	1024
@@ -51,9 +51,9 @@
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
 #define RNBD_SEGMENTS_MAX	16384	/* segments of one pool */
-#define RNBD_SEGMENT_GRANULE	64u	/* units; sizes of later segments are multiples */
+#define RNBD_SEGMENT_GRANULE	64u	/* units; segments after the login: a multiple of this */
 #define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
-#define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
+#define RNBD_EXPORT_NAME_SIZE	64	/* bytes, including at least one NUL at the end */
 #define RNBD_EXPORTS_MAX	65536	/* exports in one list */
 #define RNBD_ATTACH_MAX		4096	/* attachments of one session */
 #define RNBD_CTL_OPEN_MAX	16	/* unanswered control requests of a client */
@@ -65,8 +65,8 @@
 /**
  * enum rnbd_status - result of a request, a login or a connection request
  *
- * All of them share one number space and one table of names. The values are part of the wire
- * format; new values go to the end of their group.
+ * The three kinds of results share one number space and one table of names. The values are part
+ * of the wire format; new values go to the end of their group.
  *
  * @RNBD_ST_OK: success
  * @RNBD_ST_IO: the backend failed the I/O and gave no reason
@@ -90,12 +90,12 @@
  *	older epoch that drains, requests that the storage executes, or memory that other
  *	sessions return
  * @RNBD_ST_POOL_FULL: the limits leave no memory for the pool of the session
- * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open logins or requests to attach is
+ * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open connections or requests to attach is
  *	reached
  * @RNBD_ST_EPOCH: a newer epoch or attempt of this session exists
  * @RNBD_ST_NO_SESSION: the target does not know the session of this further queue
- * @RNBD_ST_QUEUE: index of the connection or number of the path out of range, or that queue is
- *	connected already
+ * @RNBD_ST_QUEUE: index of the connection or number of the path out of range, or the session has
+ *	a connection with this index already
  * @RNBD_ST_RING: the target does not grant this ring geometry
  * @RNBD_ST_DEVICE: the RDMA device lacks a required capability, or has failed
  * @RNBD_ST_SHUTDOWN: the port or the session is being closed
@@ -160,13 +160,13 @@ enum rnbd_status {
  *	RNBD_RING_SLOTS_MIN of them, which are the first credits of the target
  * @path: number of the path in the session
  * @slot_size: bytes of a slot at both ends
- * @epoch: epoch of the path, which is the @attempt that connected its connection 0
+ * @epoch: epoch of the path: the @attempt with which connection 0 of the path was connected
  * @attempt: number of this attempt to connect, from 1, higher than any earlier one of the
  *	session on any path; every frame carries it
  * @host_id: persistent UUID of the client machine
  * @session_id: UUID of the session; does not change when the session reconnects
  *
- * InfiniBand leaves exactly 56 bytes to a user of RDMA_PS_TCP.
+ * InfiniBand leaves exactly 56 bytes of private data to a user of RDMA_PS_TCP.
  */
 struct rnbd_cm_req {
 	__le32	magic;
@@ -211,11 +211,11 @@ static_assert(sizeof(struct rnbd_cm_rep) == 16);
  * @version: highest version that the target supports
  * @status: reason, enum rnbd_status
  * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect again, or
- *	0 if the client may choose; otherwise 0
+ *	0 if the client may choose the delay; otherwise 0
  * @reserved: zero
  *
- * If the connection manager of the target rejects the request by itself, the private data are
- * all zero or missing; this means RNBD_ST_BUSY.
+ * If the RDMA connection manager of the target rejects the request without asking the target
+ * module, the private data are all zero or missing; the client treats this as RNBD_ST_BUSY.
  */
 struct rnbd_cm_rej {
 	__le32	magic;
@@ -239,7 +239,8 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  *	rnbd_wire_extent_entry that it needs
  * @RNBD_FRAME_REPLY: from the target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: from either end: no entries; returns credits. Only this type may use the
- *	last credit. A frame that returns less than half of the sender's slots is a keep-alive
+ *	last credit. A CREDIT frame that returns less than half of its sender's slots is a
+ *	keep-alive
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_CONTROL	= 1,
@@ -273,8 +274,8 @@ static_assert(sizeof(struct rnbd_frame_hdr) == 16);
 static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
 /*
- * In rnbd_frame_hdr.flags of a REQUEST or REPLY: inline data follow the entries. They belong
- * to the entries marked as inline, in the order of these, without gaps.
+ * In rnbd_frame_hdr.flags of a REQUEST or REPLY: inline data follow the entries. The data belong
+ * to the entries with the flag INLINE, in the order of these entries, without gaps.
  */
 #define RNBD_FRAME_DATA		0x1u
 
@@ -290,8 +291,8 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_KEEPALIVE_FRAMES_MAX	100u
 
 /*
- * Interval while a login waits for its reply: a target that is making a large pool may be
- * late.
+ * Keep-alive interval in ms while a login waits for its reply. It is long, because a target that
+ * allocates a large pool can be late.
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 

@@ -8,24 +8,24 @@
 #define RNBD_WIRE_CTL_H
 
 /*
- * In rnbd_ctl.type: a receiver that does not know the type must end the connection. Without
- * this bit it skips the entry.
+ * Bit of rnbd_ctl.type. A receiver that does not know the type of an entry must end the
+ * connection if this bit is set, and skips the entry otherwise.
  */
 #define RNBD_CTL_MANDATORY	0x8000u
 
-/* rnbd_ctl.length is a multiple of this. */
+/* rnbd_ctl.length is a multiple of this number. */
 #define RNBD_CTL_ALIGN		8
 
 /**
  * struct rnbd_ctl - head of an entry of a CONTROL frame
- * @type: type of the entry, which is not 0, and RNBD_CTL_MANDATORY
+ * @type: enum rnbd_ctl_type, never 0, and the bit RNBD_CTL_MANDATORY if it applies
  * @length: bytes of the entry, including this head
  * @id: number that the sender of a request chooses and the answer repeats; 0 if no answer is
  *	expected
  *
  * The body follows. A sender of a later version may send a longer body than the receiver
- * knows. The bytes that the receiver does not know are zero unless a feature bit gives them a
- * meaning.
+ * knows. The sender sets the bytes that the receiver does not know to zero unless a feature bit
+ * gives them a meaning.
  */
 struct rnbd_ctl {
 	__le16	type;
@@ -46,8 +46,8 @@ static_assert(offsetof(struct rnbd_ctl, id) == 4);
  *	rnbd_ctl_join_reply
  * @RNBD_CTL_CHALLENGE: target, answer to JOIN, and to LOGIN or LIST of a host that has a
  *	secret; struct rnbd_ctl_challenge
- * @RNBD_CTL_PROOF: client, answer to CHALLENGE; on connection 0 the target then sends its own
- *	proof, before it answers the LOGIN or LIST; struct rnbd_ctl_proof
+ * @RNBD_CTL_PROOF: client, answer to CHALLENGE; also target, on connection 0: its own proof,
+ *	after that of the client and before the answer to LOGIN or LIST; struct rnbd_ctl_proof
  * @RNBD_CTL_ATTACH: client: attach an export; struct rnbd_ctl_attach
  * @RNBD_CTL_ATTACH_REPLY: target, answer to ATTACH; struct rnbd_ctl_attach_reply
  * @RNBD_CTL_DETACH: client: end an attachment; struct rnbd_ctl_handle
@@ -69,8 +69,8 @@ static_assert(offsetof(struct rnbd_ctl, id) == 4);
  * @RNBD_CTL_RELEASE: client: return a segment; struct rnbd_ctl_lease
  * @RNBD_CTL_RELEASED: target, answer to RELEASE, sent when the key of the segment is no longer
  *	valid; struct rnbd_ctl_lease
- * @RNBD_CTL_SLOTS: either, on the connection that it is about: ask the peer for more receive
- *	slots, or give some up; struct rnbd_ctl_slots
+ * @RNBD_CTL_SLOTS: either end, on the connection whose slots change: ask the peer for more
+ *	receive slots, or give some up; struct rnbd_ctl_slots
  * @RNBD_CTL_SLOTS_REPLY: the other end, answer to SLOTS; struct rnbd_ctl_slots
  *
  * JOIN and JOIN_REPLY travel on connections other than 0, CHALLENGE, PROOF, QUERY,
@@ -107,7 +107,7 @@ enum rnbd_ctl_type {
 #define RNBD_ATTACH_READONLY	0x1u
 /*
  * rnbd_ctl_attach.flags: do not attach. The host gives up the ownership of an exclusive export
- * whose disk is not attached at present. The answer is RNBD_ST_NO_ATTACH.
+ * that it has not attached at present. The answer has the status RNBD_ST_NO_ATTACH.
  */
 #define RNBD_ATTACH_DISOWN	0x2u
 #define RNBD_ATTACH_FLAGS	(RNBD_ATTACH_READONLY | RNBD_ATTACH_DISOWN)
@@ -118,8 +118,8 @@ enum rnbd_ctl_type {
  * @flags: RNBD_ATTACH_*
  * @generation: generation of the handle, not 0; higher than any that the session was granted
  *	for @index, unless this repeats a request whose answer was lost
- * @fence_generation: as in the first reply for this disk; 0 if there was none yet
- * @owner_generation: as in the first reply for this disk; 0 if there was none yet
+ * @fence_generation: value in the first ATTACH_REPLY for this disk; 0 before that reply
+ * @owner_generation: value in the first ATTACH_REPLY for this disk; 0 before that reply
  * @export: name of the export, padded with NUL
  *
  * Index and generation together are the handle of the attachment. The request closes an
@@ -147,7 +147,7 @@ static_assert(offsetof(struct rnbd_ctl_attach, export) == 16);
  * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to ask again, or 0
  *	if the client may choose; otherwise 0
  * @fence_generation: generation of the host, which increases whenever the host is fenced; not
- *	0. Equal to that of the request, unless that is 0
+ *	0. Equal to @fence_generation of the request, unless the request has 0 there
  * @capacity: size of the export in bytes
  * @flags: RNBD_EXPORT_*
  * @logical_block: logical block size in bytes; each offset and length is a multiple of it
@@ -162,11 +162,11 @@ static_assert(offsetof(struct rnbd_ctl_attach, export) == 16);
  * @storage_inflight: maximum number of requests in flight that the storage takes; 0 if there
  *	is no limit
  * @incarnation: random number of the export's incarnation; changes if acknowledged writes that
- *	were not flushed may be lost
- * @export_uuid: UUID of the data
+ *	were not flushed can have been lost
+ * @export_uuid: UUID of the export, which identifies its data
  * @owner_generation: generation of an exclusive export, which increases whenever its owner
- *	changes; 0 if the export is not exclusive. Equal to that of the request, unless the
- *	request has the fence generation 0
+ *	changes; 0 if the export is not exclusive. Equal to @owner_generation of the request,
+ *	unless the request has the fence generation 0
  * @reserved: zero
  */
 struct rnbd_ctl_attach_reply {
@@ -210,7 +210,8 @@ static_assert(offsetof(struct rnbd_ctl_attach_reply, owner_generation) == 96);
  * @index: index of the handle
  * @status: enum rnbd_status; RNBD_ST_OK in a request
  * @generation: generation of the handle
- * @retry_ms: CLOSED: milliseconds after which to attach again, or 0; otherwise 0
+ * @retry_ms: CLOSED: milliseconds after which to attach again, or 0 if the client may choose the
+ *	delay; DETACH, DETACHED: 0
  * @flags: DETACH: RNBD_DETACH_*; otherwise 0
  * @reserved: zero
  */

@@ -8,11 +8,11 @@
 #define RNBD_WIRE_IO_H
 
 /**
- * enum rnbd_op - operation of a request, with the flags that it may have
+ * enum rnbd_op - operation of a request, with the flags that the request may have
  * @RNBD_OP_READ: read from the backend into pool extents; RNBD_REQ_INLINE
  * @RNBD_OP_WRITE: write from pool extents to the backend; RNBD_REQ_FUA, RNBD_REQ_INLINE
- * @RNBD_OP_FLUSH: make durable all writes acknowledged so far, on any queue of any client;
- *	offset, length and extents are zero
+ * @RNBD_OP_FLUSH: make durable all writes to the export that the target has acknowledged so far,
+ *	on any queue of any client; offset, length and extents are zero
  * @RNBD_OP_DISCARD: discard the contents of a range
  * @RNBD_OP_WRITE_ZEROES: write zeros to a range; RNBD_REQ_NOUNMAP, RNBD_REQ_FUA
  */
@@ -30,14 +30,15 @@ enum rnbd_op {
 #define RNBD_REQ_FUA		0x1u	/* durable before the reply */
 #define RNBD_REQ_NOUNMAP	0x2u	/* keep the blocks allocated */
 /*
- * WRITE: the data are in this frame, and the target copies them to the extents. READ: the
- * reply may carry the data; otherwise the data are in the extents.
+ * WRITE: the data are in the frame of the request, and the target copies them to the extents.
+ * READ: the frame of the reply may carry the data; otherwise the data are in the extents.
  */
 #define RNBD_REQ_INLINE		0x4u
 
 /**
  * struct rnbd_wire_extent - contiguous units of the pool
- * @unit: first unit, counted through the whole pool
+ * @unit: number of the first unit: slot of its segment * rnbd_ctl_login_reply.segment_units, plus
+ *	the index of the unit in the segment
  * @units: number of units; all lie within one segment
  */
 struct rnbd_wire_extent {
@@ -125,7 +126,7 @@ enum rnbd_query_state {
 /**
  * struct rnbd_ctl_query - body of QUERY and QUERY_REPLY
  * @tag: tag of the request that the query is about
- * @state: enum rnbd_query_state; 0 in a query
+ * @state: QUERY_REPLY: enum rnbd_query_state; QUERY: 0
  * @reserved: zero
  */
 struct rnbd_ctl_query {

@@ -4,11 +4,11 @@
  *
  * The pool of a session is a set of segments of registered memory. The segments of its floor
  * follow the LOGIN_REPLY; further segments are granted and returned while requests are
- * executed. A segment is named by its slot and by the generation of its grant. A request names
- * units only, and the slot follows from the unit. Requests carry no generation, because a
- * client releases a segment only after every request that names it was answered; so no request
- * for a former grant of the slot can arrive later. The target ends a connection whose request
- * names a slot without a segment.
+ * executed. Control entries name a segment by its slot and by the generation of its grant. A
+ * request names units only, and the slot follows from the unit. Requests carry no generation,
+ * because a client releases a segment only after the target has answered every request that names
+ * the segment; so no request for a former grant of the slot can arrive later. The target ends a
+ * connection whose request names a slot without a segment.
  *
  * Include <rnbd/wire.h>, which defines the frames and the connection and includes this file.
  */
@@ -43,8 +43,8 @@ static_assert(offsetof(struct rnbd_ctl_segment, units) == 16);
  *	number of an earlier WANT
  * @reserved: zero
  *
- * The target grants segments when its limits leave memory, at once or later. There is no other
- * answer.
+ * The target grants segments when its limits leave memory, at once or later. It sends no other
+ * answer to WANT.
  */
 struct rnbd_ctl_want {
 	__le32	units;
@@ -58,9 +58,9 @@ static_assert(sizeof(struct rnbd_ctl_want) == 8);
  * @slot: slot of the segment
  * @generation: generation of its grant
  * @deadline_ms: RECLAIM: milliseconds within which the client must return the segment; 0 if
- *	there is no deadline. Time does not count while the storage has a request that names
- *	the segment and that arrived within a few keep-alive intervals after the RECLAIM was
- *	sent. RELEASE, RELEASED: 0
+ *	there is no deadline. The time starts only when the storage executes no request that
+ *	names the segment; requests that arrived more than a few keep-alive intervals after
+ *	the RECLAIM was sent do not delay the start. RELEASE, RELEASED: 0
  * @reserved: zero
  *
  * A client may send RELEASE, with or without a RECLAIM, when every request that names the

@@ -16,7 +16,7 @@
  * @pool_bytes: requested ceiling of the pool in bytes
  * @max_io: requested maximum of one READ or WRITE in bytes
  * @nr_queues: requested number of queues
- * @queue_depth: requested number of requests in flight on one queue; tags are below it
+ * @queue_depth: requested maximum of requests in flight on one queue; tags are below it
  * @flags: zero
  * @keepalive_ms: requested keep-alive interval in milliseconds
  * @inline_read: requested maximum of a READ whose data are in the reply, in bytes; 0 without
@@ -25,8 +25,8 @@
  *	without RNBD_FEATURE_INLINE
  * @fence_generation: highest fence generation that an ATTACH_REPLY of this session has
  *	carried; 0 if there was none yet
- * @pool_min: requested floor of the pool in units, which the session can hold at any time; 0:
- *	the floor is the whole pool, and the client divides it among its queues
+ * @pool_min: requested floor of the pool in units, which the target keeps for the session at any
+ *	time; 0: the floor is the whole pool, and the client divides the pool among its queues
  */
 struct rnbd_ctl_login {
 	__u8	boot_id[16];
@@ -54,13 +54,13 @@ static_assert(offsetof(struct rnbd_ctl_login, pool_min) == 60);
  * struct rnbd_ctl_login_reply - RNBD_CTL_LOGIN_REPLY: answer to a login
  * @status: enum rnbd_status; if not RNBD_ST_OK, all other members except @retry_ms are zero
  * @nr_queues: granted number of queues
- * @queue_depth: granted number of requests in flight on one queue
+ * @queue_depth: granted maximum of requests in flight on one queue
  * @reserved: zero
  * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to log in again, or
  *	0 if the client may choose; otherwise 0
  * @keepalive_ms: granted keep-alive interval in milliseconds; each end sends a frame at least
  *	that often and regards the peer as dead after RNBD_KEEPALIVE_MISSED intervals without
- *	one
+ *	a frame
  * @features: feature bits that both ends support
  * @max_io: granted maximum of one READ or WRITE in bytes
  * @pool_units: granted floor of the pool in units, whose segments follow; at most @max_units.
@@ -74,10 +74,10 @@ static_assert(offsetof(struct rnbd_ctl_login, pool_min) == 60);
  * @inline_write: granted maximum in bytes, at most the requested one
  * @target_uuid: UUID of the target; does not change when the target restarts
  * @join_key: random key of the session, with which further connections join; zero if the
- *	client was challenged, see RNBD_LABEL_KEY
+ *	client was challenged: then both ends compute the key, see RNBD_LABEL_KEY
  * @max_units: granted ceiling of the pool in units, at most the requested one
- * @nr_slots: number of slots for segments, at most RNBD_SEGMENTS_MAX; segments of the maximum
- *	size in all slots have at least @max_units together
+ * @nr_slots: number of slots for segments, at most RNBD_SEGMENTS_MAX; @nr_slots *
+ *	@segment_units is at least @max_units
  */
 struct rnbd_ctl_login_reply {
 	__le16	status;
@@ -138,7 +138,7 @@ static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
 #define RNBD_LABEL_SIZE		16
 #define RNBD_LABEL_CLIENT	"rnbd 1 client"
 #define RNBD_LABEL_TARGET	"rnbd 1 target"
-/* The HMAC with this label is the key of the session; it is not transmitted. */
+/* The HMAC with this label is the key of the session; neither end transmits the key. */
 #define RNBD_LABEL_KEY		"rnbd 1 key"
 #define RNBD_LABEL_JOIN		"rnbd 1 join"
 #define RNBD_LABEL_JOINED	"rnbd 1 joined"
@@ -210,7 +210,7 @@ static_assert(offsetof(struct rnbd_ctl_join_reply, mac) == 8);
 /**
  * struct rnbd_ctl_export - RNBD_CTL_EXPORT: an export that the client may attach
  * @name: name of the export, padded with NUL
- * @uuid: UUID of the data
+ * @uuid: UUID of the export, which identifies its data
  * @capacity: size of the export in bytes
  * @logical_block: logical block size in bytes
  * @flags: RNBD_EXPORT_READONLY or 0

@@ -7,7 +7,7 @@
 #ifndef RNBD_WIRE_SLOTS_H
 #define RNBD_WIRE_SLOTS_H
 
-/* Initial number of requests in flight on a connection, unless its granted depth is lower. */
+/* Initial limit on requests in flight on a connection, unless its granted depth is lower. */
 #define RNBD_DEPTH_FIRST	16
 
 /**

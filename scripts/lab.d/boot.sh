@@ -4,7 +4,7 @@
 # their logs and starts them again.
 
 # is_booting NODE: succeed if the last boot of NODE has not finished; the modules under test are
-# loaded only after that
+# loaded only after the boot
 is_booting() {
 	awk '
 		/Linux version/ { up = 0 }
@@ -13,17 +13,17 @@ is_booting() {
 	' "$OUTDIR/n$1/console.log"
 }
 
-# Limit of such restarts per node
+# Limit on restarts of one node after a failed boot
 readonly BOOTS_AGAIN=3
 
 # ended_by_qemu NODE: succeed if a known fault of QEMU ended NODE; set QEMU_FAULT. Two faults were
 # seen with QEMU 10.0.2:
-# - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a map of
-#   the memory that another thread has freed (QEMU issue 1921): an assertion fails.
-# - The kernel changes its code. While it does, a breakpoint stands there, and a processor
-#   executes it after the change is complete: the kernel reports an unknown int3. In the report,
-#   the byte before the brackets of "Code:" is not cc then. If it is cc, memory still has the
-#   breakpoint, and the kernel is at fault.
+# - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a memory
+#   map that another thread has freed (QEMU issue 1921): an assertion fails.
+# - The kernel changes its code, and puts a breakpoint (int3, byte cc) there until the change is
+#   complete. A processor of QEMU executes the breakpoint even later: the kernel reports an unknown
+#   int3. In the line "Code:" of this report, the byte before the brackets shows the code in memory:
+#   it is not cc if QEMU is at fault. If it is cc, the kernel has left the breakpoint there.
 ended_by_qemu() {
 	local dir=$OUTDIR/n$1
 
@@ -40,8 +40,8 @@ ended_by_qemu() {
 	fi
 }
 
-# died_of_qemu NODE: succeed if a fault of QEMU ended NODE while its kernel booted, and NODE may be
-# started again
+# died_of_qemu NODE: succeed if a fault of QEMU ended NODE while its kernel booted, and NODE has had
+# fewer than BOOTS_AGAIN restarts
 died_of_qemu() {
 	ended_by_qemu "$1" && [ "${again[$1]}" -lt "$BOOTS_AGAIN" ] && is_booting "$1"
 }
@@ -82,7 +82,7 @@ start_again() {
 }
 
 # show_registers NODE: write the registers of all processors and interrupt controllers to the file
-# "registers" of NODE. They show where a machine hangs and which event it waits for. Kernels boot
+# "registers" of NODE. These show where a machine hangs and which event it waits for. Kernels boot
 # with nokaslr, so System.map of the root resolves the addresses.
 show_registers() {
 	local monitor=$RUN/n$1.monitor k
@@ -92,13 +92,14 @@ show_registers() {
 		for ((k = 0; k < CPUS; k++)); do echo "info lapic $k"; done
 		printf '%s\n' "info pic" "info blockstats"
 	} >"$monitor.in"
-	# QEMU holds the pipe open, so cat never sees its end.
+	# QEMU holds the pipe open, so cat would never end by itself.
 	timeout 2 cat "$monitor.out" | grep -av '^(qemu)' >"$OUTDIR/n$1/registers"
 }
 
 # look_after_boot NODE: start NODE again if its boot takes longer than BOOT_LIMIT. Kernels were seen
-# to hang in the boot without any message (twice in about 400 boots under load). A machine with
-# --systemd is left alone: after a reboot by systemd the modules under test may be loaded.
+# to hang in the boot without any message (twice in about 400 boots under load). Do not start a
+# machine with --systemd again: systemd can have loaded the modules under test after a reboot, and a
+# hang can be their fault.
 look_after_boot() {
 	local i=$1 now slow
 

@@ -3,7 +3,8 @@
 # Headers of the kernels that Debian serves for the release of the guest root and for its backports.
 # They need the compiler of the guest root.
 #
-#   headers/served             "RELEASE VERSION" of each, oldest first, at most 12 hours old
+#   headers/served             "RELEASE VERSION" of each kernel, the oldest kernel first; the list
+#                              is fetched again after 12 hours
 #   headers/RELEASE_VERSION    the unpacked packages
 
 readonly HEADERS=$RNBD_LAB_CACHE/headers
@@ -32,7 +33,7 @@ need_headers() {
 		flock 9
 		[ ! -e "$dir" ] || exit 0
 		rm -rf "$dir.new"
-		# In the root, /lib is a symbolic link.
+		# Unpack as in the root, where /lib is a symbolic link.
 		mkdir -p "$dir.new/usr/lib" && ln -s usr/lib "$dir.new/lib"
 		ask_debian fetch "$1" >"$dir.new/tar" || exit
 		tar -C "$dir.new" --ignore-zeros --keep-directory-symlink --exclude=./usr/share \
@@ -42,7 +43,7 @@ need_headers() {
 	) 9>"$HEADERS.lock"
 }
 
-# ask_debian list | ask_debian fetch RELEASE: run apt in a layer over the root that is thrown away
+# ask_debian list | ask_debian fetch RELEASE: run apt in the guest root below a temporary layer
 ask_debian() {
 	local state status
 

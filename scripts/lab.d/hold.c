@@ -2,10 +2,10 @@
 /*
  * Locks the data of files into the page cache: hold FILE...
  *
- * The program prints "held N MiB" when everything is there, and then sleeps until it is
- * killed, which ends the locks. The holes of a sparse file are left out: a page of a hole takes
- * memory too, and no disk is read for it. Reading a file is not enough to have it in memory
- * later, because a host may shrink its page cache at any time.
+ * The program prints "held N MiB" when all data are locked, and then sleeps until it is killed,
+ * which ends the locks. Holes of a sparse file are not locked: their pages would take memory, and
+ * reading a hole needs no access to the disk. To read a file is not enough to keep it in memory,
+ * because the host can shrink its page cache at any time.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -37,7 +37,7 @@ static void hold(const char *path)
 	for (end = 0; (start = lseek(fd, end, SEEK_DATA)) >= 0; held += end - start) {
 		end = lseek(fd, start, SEEK_HOLE);
 		start -= start % page;
-		/* Large reads in advance; mlock() alone reads in small pieces. */
+		/* Read in large pieces before mlock(), which would read in small ones. */
 		readahead(fd, start, end - start);
 		if (mlock(map + start, end - start) < 0)
 			err(1, "%s: mlock", path);

@@ -64,7 +64,7 @@ logged() {
 		report_progress "$file" "$PROGRESS" &
 		reporter=$!
 	fi
-	# mmdebstrap runs dash, which supports no file descriptor above 9: leave it the low ones.
+	# mmdebstrap runs dash, which supports no file descriptor above 9: close 3 to 9 for its use.
 	"$@" >"$file" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- || failed=1
 	if [ -n "$reporter" ]; then
 		kill "$reporter" 2>/dev/null
@@ -80,7 +80,7 @@ logged() {
 report_progress() {
 	local start=$SECONDS
 
-	# read waits 60 s without a child process that could outlive this one.
+	# Wait 60 s with read: a child process such as sleep could outlive this process.
 	while read -rt 60 <> <(:) || kill -0 $$ 2>/dev/null; do
 		say "... $(grep -acE '^  [A-Z]+ ' "$1") of about $2 steps after $(((SECONDS - start) / 60)) min"
 	done

@@ -3,9 +3,10 @@
 # Scripts from the source of the kernel: checkpatch, kernel-doc and ynl-gen, the generator of
 # netlink code.
 #
-#   kernel-scripts-VERSION-KEY   the files below, with their paths in the source of the kernel
+#   kernel-scripts-VERSION-KEY   the files of KERNEL_SCRIPTS, with their paths in the source
 #
-# They come from Debian's source of the kernel in the guest root, and the cache keeps them.
+# The scripts come from Debian's source of the kernel version that the guest root has. The cache
+# keeps them.
 
 readonly KERNEL_SCRIPTS="scripts/checkpatch.pl scripts/spelling.txt
 	scripts/const_structs.checkpatch scripts/kernel-doc

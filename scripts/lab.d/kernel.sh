@@ -11,8 +11,9 @@
 #
 # KERNEL is stock, debug (few checkers, for every run) or heavy (more checkers).
 
-# slow_factor [KERNEL]: print how many times slower a test may be on KERNEL. tests/run multiplies
-# time limits by it, tests/lib/lab.sh deadlines. In a machine it is LAB_SLOW.
+# slow_factor [KERNEL]: print the factor by which a test may be slower on KERNEL; nothing for stock.
+# tests/run multiplies time limits by the factor, and tests/lib/lab.sh deadlines. In a machine the
+# factor is LAB_SLOW.
 slow_factor() {
 	case ${1:-$KERNEL} in
 	debug) echo 5 ;;
@@ -20,7 +21,7 @@ slow_factor() {
 	esac
 }
 
-# About the number of steps (compiler calls and the like) of a whole build, to report progress
+# Approximate number of steps (compiler calls and the like) of a whole build, to report progress
 readonly KERNEL_STEPS=2900
 
 root_version() { dpkg-query --admindir="$STOCK_ROOT/tree/var/lib/dpkg" -W -f "\${Version}" "$1"; }
@@ -62,7 +63,7 @@ need_debug_root() {
 }
 
 # once DIR WHAT COMMAND: run COMMAND to make DIR unless DIR is complete (has the file kver). WHAT
-# ends the message about another run that holds the lock.
+# says what another run that holds the lock does; the message about the wait ends with WHAT.
 once() {
 	(
 		flock -n 9 || {

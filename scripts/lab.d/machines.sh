@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The machines of one run: network, start and stop, requests, verdict.
 #
-# Every run has a directory in the cache (RUN) and a network namespace, both named after the
-# process. So any number of runs can exist side by side, and the next run recognises and removes the
-# remains of a killed one.
+# Every run has a directory in the cache (RUN) and a network namespace. The id and the start time of
+# the process are part of both names. So any number of runs can exist side by side, and the next run
+# recognises and removes the remains of a killed run.
 #
 # State of node i: state[i] is
 #   up       its QEMU runs and its script has not ended
@@ -30,8 +30,8 @@ state=() code=() why=() pid=() boots=() mortal=() again=() booting=()
 outfd=() errfd=() outpart=() errpart=()
 declare -A pending=() wanted=() expiry=()
 
-# find_accel: set MACHINE, and set ACCEL to the accelerator that really boots this kernel on this
-# host; tested once per boot of the host
+# find_accel: set MACHINE, and set ACCEL to kvm if KVM boots this kernel on this host, otherwise to
+# tcg; tested once per boot of the host
 find_accel() {
 	local id cached line
 
@@ -122,7 +122,7 @@ make_network() {
 		done
 		echo "link set br0 up"
 	} | ip -n "$NS" -batch - || die "cannot make the network of the run"
-	# The host itself has no address in the segment.
+	# The host itself must have no address in the network of the machines.
 	ip netns exec "$NS" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null
 }
 
@@ -185,8 +185,8 @@ start_node() {
 		printf ')\n'
 	} >"$dir/ctl/env"
 
-	# One processor per socket: the kernel ignores a missing processor in a package that is
-	# present.
+	# One possible processor per socket: in a socket with a present processor, the kernel would
+	# not count the missing ones as possible.
 	[ -z "$POSSIBLE" ] || smp+=",maxcpus=$POSSIBLE,sockets=$POSSIBLE,cores=1,threads=1"
 	if [ -n "$ICOUNT" ]; then
 		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$TCG_CPU")
@@ -370,8 +370,8 @@ serve() {
 	done
 }
 
-# answer_barriers: answer the barriers that all nodes have reached, and those that fail: a node
-# cannot reach them, or their time is over
+# answer_barriers: answer the barriers that all requested nodes have reached, and the barriers that
+# fail, because a node can no longer reach them or because their time limit is over
 answer_barriers() {
 	local name node item missing now problem
 
@@ -401,7 +401,7 @@ answer_barriers() {
 
 # --- life and verdict -------------------------------------------------------
 
-# report_of NODE: print the first kernel report in its console log or in its saved kernel log
+# report_of NODE: print the first kernel report in the console log or the saved kernel log of NODE
 report_of() {
 	local dir=$OUTDIR/n$1
 
@@ -418,7 +418,7 @@ end_by() {
 	return 0
 }
 
-# look_after NODE: record the end of its script or of its machine
+# look_after NODE: record the end of the script or of the machine of NODE
 look_after() {
 	local i=$1 dir=$OUTDIR/n$1 status
 
@@ -494,8 +494,8 @@ run_machines() {
 					[ "$OUTDIR/n$i/console.log" -nt "$RUN/n$i.seen" ] || continue
 					: >"$RUN/n$i.seen"
 					[ -n "$(report_of "$i")" ] || continue
-					# look_after() starts the machine again once its QEMU has
-					# ended.
+					# A fault of QEMU is no failure: look_after() starts the
+					# machine again after QEMU has ended.
 					! died_of_qemu "$i" || continue
 					failed=1
 					end_by "$GRACE_REPORT"

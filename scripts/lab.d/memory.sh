@@ -4,8 +4,8 @@
 #
 # The clock of such a machine advances to the next timer whenever its processor is idle. While the
 # machine waits for the disk of the host it is idle, and many timers expire within a millisecond of
-# the host. So a slow disk costs minutes of guest time: measurements are wrong, and the guest
-# reports hung tasks.
+# the host's time. So a slow disk of the host costs minutes of the guest's time: measurements are
+# wrong, and the guest reports hung tasks.
 #
 # hold.c locks the data of the root image into the page cache, which all runs share. The writes of a
 # machine to its root go to a tmpfs of its own, which ends with its QEMU. Scratch disks (--disk) are
@@ -22,8 +22,9 @@ choose_storage() {
 	[ -n "$ICOUNT" ] || return 0
 	need_memory
 	hold_image
-	# ip-netns makes a mount namespace, and the tmpfs ends with it. With werror=report a full
-	# tmpfs is an I/O error in the guest; by default QEMU would stop the machine.
+	# ip-netns makes a mount namespace, and the tmpfs ends with that namespace. With
+	# werror=report a full tmpfs is an I/O error in the guest; by default QEMU would stop the
+	# machine.
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	ENTER+=(sh -c 'mount -t tmpfs -o "size=$1m,mode=700" rnbdlab "$TMPDIR" || {
 		echo "cannot mount a tmpfs for the writes of the machine"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# A peer for benchmarks that Debian's kernel lacks: the RNBD and RTRS modules of the kernel, built
-# once from Debian's source of exactly the version that the guest root has. They fit Debian's kernel
-# only.
+# The RNBD and RTRS modules of the kernel, for comparison in benchmarks. Debian's kernel lacks them,
+# so they are built once from Debian's source of exactly the version that the guest root has. They
+# fit Debian's kernel only.
 #
 #   peers-KEY/peers.cpio     laid over the root of a machine: /opt/peers/*.ko
 #   peers-KEY/kver           the release of the kernel that they fit

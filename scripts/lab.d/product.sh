@@ -21,7 +21,7 @@ find_build() {
 }
 
 # drop_old_builds: remove the builds of this checkout for former guest roots with the same kind of
-# kernel; a key of a root has 16 digits
+# kernel; the pattern has 16 question marks, because a key of a root has 16 digits
 drop_old_builds() {
 	local dir
 

@@ -8,7 +8,7 @@
 #   root-KEY/initrd    stage0 and the modules that stage0 loads
 #   root-KEY/kver      the release of the kernel
 #
-# kernel.sh derives the roots with a debug kernel from it.
+# kernel.sh derives the roots with a debug kernel from this root.
 
 readonly SUITE=trixie
 
@@ -89,8 +89,9 @@ make_root() {
 	mv "$new" "$ROOT"
 }
 
-# remove_signatures DIR: remove the signatures of all uncompressed modules below DIR. A signature
-# ends with struct module_signature, whose last member is its length, and one line of text.
+# remove_signatures DIR: remove the signatures of all uncompressed modules below DIR. After the
+# signature, such a file ends with struct module_signature (12 bytes), whose last member is the
+# length of the signature, and with one line of text (28 bytes).
 remove_signatures() {
 	# shellcheck disable=SC2016 # expanded by perl
 	find "$1" -name '*.ko' -print0 | xargs -0 perl -e '
@@ -117,7 +118,7 @@ unpack_kernel() {
 	# The compressed kernel is the first zstd frame that unpacks to an ELF file.
 	mapfile -t offsets < <(LC_ALL=C grep -abo -P '\x28\xb5\x2f\xfd' "$new/bzImage" | cut -d: -f1)
 	for offset in "${offsets[@]}"; do
-		# zstd reports an error for the bytes after the frame.
+		# Ignore the error of zstd, which it reports for the bytes after the frame.
 		tail -c "+$((offset + 1))" "$new/bzImage" |
 			zstd -dcq >"$new/vmlinux" 2>/dev/null || true
 		if [ "$(head -c 4 "$new/vmlinux" | tail -c 3)" = ELF ]; then

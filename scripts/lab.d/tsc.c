@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints how fast this processor's time stamp counter runs, in kHz.
+ * Prints the frequency of this processor's time stamp counter, in kHz.
  *
- * An emulated machine gets this counter as it is, and has to find out its rate
- * by itself: on a busy host Linux was seen to be wrong by a factor of eight, and
- * all its clocks with it. Here it can be measured well: a pair of readings counts
- * only if nothing came in between.
+ * An emulated machine reads the counter of the host, but cannot read its
+ * frequency. Linux in the machine would measure the frequency: on a busy host the
+ * result was seen to be wrong by a factor of eight, so that all clocks of the
+ * machine were wrong. This program measures better on the host: it reads counter
+ * and clock many times, and uses the pair of readings that took the shortest
+ * time, because nothing interrupted that pair.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +25,7 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* Read TSC and clock many times, and return the pair whose clock was read fastest. */
+/* Read TSC and clock many times, and return the pair that took the shortest time. */
 static void read_both(uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;

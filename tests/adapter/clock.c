@@ -24,12 +24,15 @@
 
 #include "model.h"
 
-/* An interrupt may be delivered this early, ns; another timer interrupt would cost more time. */
+/*
+ * Time by which an interrupt may be delivered early, ns. To deliver it on time would need one more
+ * timer interrupt, which would cost more time.
+ */
 #define MDL_CLOCK_SLACK	1000
 /*
- * The timer may expire this early if another timer interrupt occurs, ns. The range exceeds the
- * time that it takes to stop the timer, and stays below MDL_CLOCK_SLACK by the measurement
- * error.
+ * Time by which the timer may expire early when another timer interrupt occurs, ns. This is more
+ * than the time that it takes to stop the timer. The difference to MDL_CLOCK_SLACK covers the error
+ * of the measured mdl_clock.cost.
  */
 #define MDL_CLOCK_RANGE	700
 /* Number of empty sections that mdl_clock_edge() measures. */
@@ -51,15 +54,15 @@ static struct {
 	/* Difference between CLOCK_MONOTONIC and this clock, ns. */
 	u64 excluded;
 	/*
-	 * Time that the model has worked: @excluded without the charges of mdl_clock_leave(),
-	 * ns.
+	 * Time that the model has worked, ns: as @excluded, from which, however, mdl_clock_leave()
+	 * also subtracts its charges.
 	 */
 	u64 own;
 	/* Time that the last start of the timer took, ns. */
 	u64 cost;
 	/* Time that a section takes before its first and after its last reading of the time, ns. */
 	u64 edge;
-	/* Whether the function of the timer runs; it sets the timer at its end. */
+	/* Whether mdl_clock_expired() runs, which sets the timer at its end. */
 	bool expiring;
 	/* Number of timer interrupts at which an interrupt of an adapter was due. */
 	u64 interrupts;
@@ -195,7 +198,7 @@ static struct mdl_cq *mdl_clock_due(void)
 	return first;
 }
 
-/* Stands for the interrupts of all adapters. */
+/* Deliver the due interrupts of all adapters: this timer stands for their interrupt lines. */
 static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 {
 	struct mdl_vector *last = NULL;

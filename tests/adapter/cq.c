@@ -3,7 +3,7 @@
  * Completion queues: entries, polling, events, moderation.
  *
  * Operation: engines write entries, and the ULP polls them. Polling a completion frees the
- * entry of its work queue (retire.c), as in real drivers; a ULP that posts before it polls may
+ * entry of its work queue (retire.c), as in real drivers; a ULP that posts before it polls can
  * overflow the work queue. An armed completion queue raises one event: at its first entry or,
  * with moderation, after a number of entries or a delay. On a nasty or timed device, delay.c
  * holds entries until they are due. On a timed device, the event is an interrupt of the clock
@@ -342,7 +342,7 @@ void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
 		cqe = &cq->ring[from % cq->ib.cqe];
 		if (cqe->qp != qp)
 			cq->ring[to++ % cq->ib.cqe] = *cqe;
-		/* For the queue pair's own queues, mdl_retire_all() does this. */
+		/* mdl_retire_all() frees the entries of the queue pair's own receive queue. */
 		else if (cqe->rq && cqe->rq != &qp->rq)
 			atomic_inc(&cqe->rq->freed);
 	}

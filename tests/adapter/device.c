@@ -2,9 +2,9 @@
 /*
  * Devices: creation, attributes, ports, removal.
  *
- * Operation: a device sits on an Ethernet device, and takes its limits from the profile that
- * the parameter "profile" names at its creation. The parent of a device is a platform device,
- * because the DMA API maps memory for the parent.
+ * Operation: a device uses the port state and the addresses of an Ethernet device, and takes its
+ * limits from the profile that the parameter "profile" names when the device is created. The
+ * parent of a device is a platform device, because the DMA API maps memory for the parent.
  *
  * Ownership: the RDMA core frees a device after mdl_dealloc_driver(). A device owns its parent
  * and a reference to its network device.
@@ -179,7 +179,7 @@ static void mdl_dealloc_driver(struct ib_device *ibdev)
 		spin_unlock_bh(&mdl_devices_lock);
 		mdl_stats_remove(dev);
 	}
-	/* Engines of other devices may still access this device. */
+	/* Wait for engines of other devices, which can still access this device. */
 	synchronize_rcu();
 	mdl_engine_exit(dev);
 	mdl_vectors_exit(dev);
@@ -273,7 +273,7 @@ static int mdl_setup(struct mdl_dev *dev)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = min(dev->profile->num_comp_vectors, num_online_cpus());
-	/* DIM counts completions per millisecond; with a larger slowdown it would see too few. */
+	/* DIM counts completions per millisecond: with a slowdown above 2 it would see too few. */
 	ibdev->use_cq_dim = dev->profile->features & MDL_F_CQ_DIM &&
 			    !(mdl_timed && dev->busy.slowdown > 2);
 	ibdev->dev.parent = &dev->pdev->dev;
@@ -312,7 +312,7 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 	}
 	if (ndev->type != ARPHRD_ETHER)
 		return -EINVAL;
-	/* rdma_cm derives the path MTU from the network device alone. */
+	/* rdma_cm derives the path MTU from the network device alone, so max_mtu must suffice. */
 	if (iboe_get_mtu(ndev->mtu) > profile->max_mtu) {
 		pr_err("rdma-model: the MTU of %s is too large for profile '%s'\n",
 		       ndev->name, profile->name);
@@ -336,7 +336,7 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 		ret = ib_register_device(&dev->ib, name, &dev->pdev->dev);
 	}
 	if (ret) {
-		/* mdl_setup() may have failed before it set the operations. */
+		/* Set this here: mdl_setup() can have failed before it set the operations. */
 		dev->ib.ops.dealloc_driver = mdl_dealloc_driver;
 		ib_dealloc_device(&dev->ib);
 	}

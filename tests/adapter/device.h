@@ -2,7 +2,7 @@
 /*
  * The device of the modelled adapter and the parts that it owns.
  *
- * Operation: each device has one struct mdl_dev. Each part of it belongs to one file.
+ * Operation: each device has one struct mdl_dev. Each part of it belongs to one source file.
  * Ownership: the RDMA core frees a device together with all its parts.
  * Concurrency: each part names its lock; objects.h documents the lock order.
  * Errors: see model.h.
@@ -85,7 +85,7 @@ enum mdl_stat {
 	MDL_STAT_JOINED,
 	MDL_STAT_WQE_BLOCK,
 	MDL_STAT_VIOLATION,
-	/* Effects of nasty behaviour, and from MDL_STAT_NASTY on one counter per kind. */
+	/* Effects of nasty behaviour; from MDL_STAT_NASTY on, one counter per kind. */
 	MDL_STAT_PASSED,
 	MDL_STAT_PIECE,
 	MDL_STAT_DROPPED,

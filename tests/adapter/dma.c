@@ -3,7 +3,7 @@
  * DMA mappings of a device: an address is valid exactly while it is mapped.
  *
  * Operation: each mapping gets shadow pages and addresses that were not in use recently. A gap
- * of one page follows it, unless the next mapping belongs to the same segment. The device
+ * of one page follows the mapping, unless the next mapping belongs to the same segment. The device
  * accesses the shadow pages. Data are copied between memory and shadow pages when memory is
  * mapped, unmapped and synchronised, so that a missing synchronisation shows as wrong data.
  * Coherent memory has no shadow pages, nor has any memory of a device without bounce buffers.
@@ -110,9 +110,9 @@ static struct mdl_mapping *mdl_dma_after(struct mdl_dma *dma, u64 addr)
 }
 
 /*
- * Find addresses for whole pages and a gap. Old addresses are reused only after all others. The
- * addresses are aligned to the size, as by an IOMMU, because some ULPs register a chunk as one
- * page.
+ * Find addresses for @pages pages and a gap. The search continues after the latest result, so that
+ * an address is reused as late as possible. The addresses are aligned to the size, as by an IOMMU,
+ * because some ULPs register a mapped chunk as one large page.
  */
 static u64 mdl_dma_find_room(struct mdl_dma *dma, u64 pages)
 {
@@ -193,7 +193,7 @@ static struct mdl_mapping *mdl_dma_alloc(size_t pages)
  * @dev: device
  * @pages: number of pages
  *
- * The same addresses are not returned again before all others were.
+ * The function reuses addresses only after it has returned all other free addresses.
  *
  * Context: any.
  * Return: address of the first page, or 0.
@@ -251,8 +251,8 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,
 	if (addr) {
 		m->addr = addr + in_page;
 		/*
-		 * Copy in all directions: memory that the device does not write must keep its
-		 * data.
+		 * Copy also for DMA_FROM_DEVICE: the unmapping copies all bytes back, and those
+		 * that the device has not written must be unchanged.
 		 */
 		if (how & MDL_MAP_COPY)
 			mdl_dma_copy(m, 0, size, true);
@@ -433,7 +433,7 @@ void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 			      (u64)addr, size, dir, mapped, mapped_dir);
 }
 
-/* Synchronise the part of @size bytes that lies in one mapping; @size returns its length. */
+/* Synchronise the part of @size bytes that lies in one mapping; set @size to its length. */
 static const char *mdl_dma_sync_one(struct mdl_mapping *m, u64 addr, size_t *size,
 				    enum dma_data_direction dir, bool to_device)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DMA operations on scatter lists, whose entries may be joined as by an IOMMU.
+ * DMA operations on scatter lists, whose entries can be joined to segments as by an IOMMU.
  *
  * Operation: consecutive entries of a list get consecutive addresses, and become one segment,
- * if they meet at a page boundary and the limits of a segment allow it. A list may thus have
+ * if they meet at a page boundary and the limits of a segment allow it. A list can thus have
  * fewer segments than entries. A random number decides for each pair of entries, because a ULP
  * must handle both cases.
  *
@@ -24,7 +24,7 @@ static struct mdl_dev *mdl_of(struct device *dev)
 }
 
 /*
- * Decide whether @next, which follows @prev, joins the segment of @size bytes from @first on.
+ * Decide whether @next joins the segment that consists of @first to @prev and has @size bytes.
  */
 static bool mdl_sg_joins(struct device *dev, struct scatterlist *first,
 			 struct scatterlist *prev, struct scatterlist *next, u64 size)
@@ -38,7 +38,7 @@ static bool mdl_sg_joins(struct device *dev, struct scatterlist *first,
 	       mdl_random(mdl_of(dev), 2);
 }
 
-/* Count the entries of the next segment, at most @max; @size returns its length. */
+/* Return the number of entries of the next segment, at most @max; set @size to its bytes. */
 static int mdl_sg_segment(struct device *dev, struct scatterlist *first, int max, u64 *size)
 {
 	struct scatterlist *prev = first, *next;
@@ -133,8 +133,8 @@ int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
 			return -ENOMEM;
 		}
 		/*
-		 * The written entry was read before, and sg_dma_len() does not change its
-		 * length.
+		 * The loop has read the length of the entry @to before. Writing sg_dma_len() does
+		 * not change that length.
 		 */
 		sg_dma_address(to) = addr;
 		sg_dma_len(to) = size;
@@ -169,7 +169,7 @@ void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
 		mdl_violation(mdl_of(dev), NULL, 0,
 			      "unmaps a list of %d entries that was mapped with %u entries",
 			      nents, mapped);
-	/* Use the recorded number: a wrong @nents may lead beyond the end of the list. */
+	/* Use the recorded number: a wrong @nents can lead beyond the end of the list. */
 	mdl_sg_unmap(dev, sgl, mapped ?: nents, dir, attrs);
 }
 

@@ -81,8 +81,8 @@ void mdl_engine_kick(struct mdl_qp *qp)
  * mdl_engine_run - execute the requests of a queue pair of a timed device at once
  * @qp: queue pair, to which the caller holds a reference
  *
- * A real adapter works in parallel with the processor. A bottom half, in contrast, would take
- * time of the clock.
+ * A real adapter works in parallel with the processor, so the work of the model must not take time
+ * of the clock. A bottom half would take such time.
  *
  * Context: section of the clock.
  */
@@ -110,7 +110,7 @@ int mdl_engine_init(struct mdl_dev *dev)
 	INIT_LIST_HEAD(&engine->active);
 	INIT_WORK(&engine->work, mdl_engine_work);
 	engine->packet = kmalloc(MDL_MAX_PACKET, GFP_KERNEL);
-	/* Room for the receive work requests of any device. */
+	/* Large enough for one receive work request of any device. */
 	engine->sge = kcalloc(MDL_MAX_RECV_SGE, sizeof(*engine->sge), GFP_KERNEL);
 	return engine->packet && engine->sge ? 0 : -ENOMEM;
 }

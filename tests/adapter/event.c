@@ -2,8 +2,8 @@
 /*
  * Asynchronous events of queue pairs, completion queues and shared receive queues.
  *
- * Operation: the ordered workqueue of the device delivers an event. The work item calls the
- * handler of the ULP with interrupts disabled, because drivers deliver events in an interrupt.
+ * Operation: each event is a work item of the ordered workqueue of the device. The work item calls
+ * the handler of the ULP with interrupts disabled, because real drivers call it in an interrupt.
  *
  * Ownership: an event is freed after its delivery. The destruction of an object first flushes
  * the workqueue.
@@ -11,7 +11,7 @@
  * Concurrency: callable in any context.
  *
  * Errors: if the allocation of an event fails, the event is dropped and logged. A handler that
- * returns with interrupts enabled is a violation, because it may have slept.
+ * returns with interrupts enabled is a violation, because it can have slept.
  */
 #include <linux/slab.h>
 
@@ -55,7 +55,7 @@ static void mdl_event_queue(struct ib_device *ibdev, enum ib_event_type type, vo
 	}
 	INIT_WORK(&e->work, mdl_event_work);
 	e->event.device = ibdev;
-	/* All pointers in the union have the same offset. */
+	/* @object can be another kind of object: all pointers in the union have the same offset. */
 	e->event.element.qp = object;
 	e->event.event = type;
 	e->handler = handler;

@@ -11,7 +11,8 @@
  * Concurrency: one user per struct mdl_mem.
  *
  * Errors: an error is reported as a violation and returned as the status of a work completion.
- * For remote memory, the caller replaces IB_WC_LOC_PROT_ERR by a status of the peer.
+ * For memory of the peer, the caller replaces IB_WC_LOC_PROT_ERR by IB_WC_REM_ACCESS_ERR or
+ * IB_WC_REM_OP_ERR.
  */
 #include "model.h"
 
@@ -71,7 +72,7 @@ enum ib_wc_status mdl_mem_check(struct mdl_mem *mem)
 	return IB_WC_SUCCESS;
 }
 
-/* Copy at most @len bytes that are consecutive; @len returns their number. */
+/* Copy at most @len bytes, up to the end of a page; set @len to the number of copied bytes. */
 static enum ib_wc_status mdl_mem_move_piece(struct mdl_mem *mem, void *buf, u32 *len)
 {
 	bool write = mem->access & ~IB_ACCESS_REMOTE_READ;
@@ -84,7 +85,7 @@ static enum ib_wc_status mdl_mem_move_piece(struct mdl_mem *mem, void *buf, u32 
 	*len = min_t(u32, *len, PAGE_SIZE - (addr & ~PAGE_MASK));
 	wrong = mdl_mr_translate(mem->dev, sge->lkey, addr, &dma, len);
 	if (!wrong) {
-		/* The address and the DMA address may have different offsets in their pages. */
+		/* The address and the DMA address can have different offsets in their pages. */
 		*len = min_t(u32, *len, PAGE_SIZE - (dma & ~PAGE_MASK));
 		wrong = mdl_dma_access(mem->dev, dma, buf, *len, write);
 	}

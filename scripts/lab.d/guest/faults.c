@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * rnbd_faults: deliberate faults, to prove that the debug kernel reports them
- * and that the lab notices. `modprobe rnbd_faults fault=NAME` commits one; the
- * module stays loaded. Its name begins as those of our modules do, because a
- * leak counts only if one of those is in its stack.
+ * and that the lab notices the reports. `modprobe rnbd_faults fault=NAME`
+ * commits the fault NAME; the module stays loaded. The name of the module begins
+ * with rnbd like the names of the modules under test, because the lab reports a
+ * leak only if such a module is in the stack of the allocation.
  *
- * `fault=late-packet` commits none: while it is loaded, the window is wide in which
- * soft-RoCE works on for a packet whose queue pair goes away.
+ * `fault=late-packet` commits no fault: while the module is loaded, it delays
+ * soft-RoCE for some packets between two steps: soft-RoCE has queued the packet,
+ * and will use the queue pair of the packet. In that time a test destroys the
+ * queue pair.
  */
 
 #include <linux/delay.h>
@@ -39,7 +42,7 @@ static DEFINE_MUTEX(lock_a);
 static DEFINE_MUTEX(lock_b);
 static DEFINE_SPINLOCK(spin);
 
-/* Read through volatile, so that the compiler cannot see what is coming. */
+/* volatile keeps the compiler from removing the write to freed memory or warning of it. */
 static noinline void fault_kasan(void)
 {
 	volatile char *p = kmalloc(100, GFP_KERNEL);
@@ -107,13 +110,13 @@ static noinline void fault_leak(void)
 {
 	int i;
 
-	/* several, because a stale copy of a pointer may hide one */
+	/* Leak several objects: a stale copy of a pointer can hide one of them from kmemleak. */
 	for (i = 0; i < 8; i++)
 		if (!kzalloc(200, GFP_KERNEL))
 			pr_info("not even leaked\n");
 }
 
-/* A packet is queued, and the soft interrupt is about to say so. */
+/* Delay a soft interrupt after it queued a packet, before it schedules the queue pair's task. */
 static int late_pre(struct kprobe *probe, struct pt_regs *regs)
 {
 	static atomic_t seen;

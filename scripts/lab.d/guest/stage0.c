@@ -2,15 +2,16 @@
 /*
  * stage0: the first program of a lab machine.
  *
- * Loads the modules that the initramfs carries (listed in /modules, in order),
- * finds the root disk by its serial number, mounts it, binds /product of the
- * initramfs (the files that change from run to run) to /mnt of the root and
- * hands over to /mnt/init there. Linked statically, so that the initramfs
- * stays small and unpacks at once.
+ * The program loads the modules of the initramfs (listed in /modules, in this
+ * order), finds the root disk by its serial number and mounts it. It binds
+ * /product of the initramfs (the files that differ between runs) to /mnt of the
+ * root disk, makes this disk the root file system, and executes /mnt/init. The
+ * program is linked statically, so that the initramfs needs no libraries, stays
+ * small and is unpacked fast.
  *
- * With "lab.probe" on the command line it only says that it came so far and
- * switches the machine off: that is how the lab finds out whether an
- * accelerator truly boots.
+ * With "lab.probe" on the kernel command line the program only prints a line and
+ * restarts the machine, which ends QEMU. By this line the lab knows that an
+ * accelerator can boot the kernel.
  */
 
 #include <dirent.h>
@@ -48,7 +49,7 @@ static void load_modules(void)
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			fail(name);
-		/* A module for a CPU feature that is absent says ENODEV. */
+		/* A module for a CPU feature that is absent fails with ENODEV. */
 		if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST &&
 		    errno != ENODEV)
 			fail(name);
@@ -57,7 +58,7 @@ static void load_modules(void)
 	fclose(list);
 }
 
-/* The node of the disk with the serial number "root", or NULL. */
+/* Return the device node of the disk with the serial number "root", or NULL. */
 static const char *root_disk(void)
 {
 	static char node[300];
@@ -87,7 +88,7 @@ static const char *root_disk(void)
 	return NULL;
 }
 
-/* The file systems and links that a machine has beside its root. */
+/* Mount the other file systems of a machine, and make the links in /dev. */
 static void furnish(void)
 {
 	static const struct {
