@@ -1,22 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Measure how a thousand sessions reconnect after all of them lost all connections at once; runs in
-# a lab machine that counts instructions, so that all times are those of the guest:
+# Measure how a thousand sessions reconnect after all of them have lost all connections at the same
+# time. The script runs in a lab machine that counts instructions: all times are of the guest clock.
 #
 #   scripts/lab run --icount --possible-cpus 8 --append log_buf_len=16M --mem 8192 --timeout 10000 \
 #       --out DIR tests/bench/scale-reconnect.sh SESSIONS [CONNECTIONS [WAY,...]]
 #
-# Client and target are one machine with two modelled adapters. Each session belongs to another host
-# and has one disk, all of the same export. If the memory does not suffice for SESSIONS, there are
-# fewer: the results contain the number, and with fewer than 1,000 the goal is missed. A session has
-# at most one queue per possible processor.
+# Client and target are one machine with two modelled adapters. Each session belongs to a host of
+# its own and has one disk; all disks use the same export. If the memory does not suffice for
+# SESSIONS sessions, the script makes fewer: the results contain their number, and fewer than 1,000
+# miss the goal. A session has at most as many queues as the machine has possible processors.
 #
-# WAY is how the connections are lost and the target becomes reachable again:
+# WAY says how the connections are lost and how the target becomes reachable again:
 #   port      the port of the target is disabled and enabled again
 #   unload    the configuration is saved, the module of the target is unloaded and loaded, and
 #             the configuration is restored
-# The target stays unreachable until each client has tried to reconnect three times. Times begin
-# when the port listens, as the kernel log shows. $OUT/list.WAY has all disks at the end.
+# The target stays unreachable until each client has tried to reconnect at least three times. All
+# times count from the line of the kernel log which says that the port listens. $OUT/list.WAY is the
+# output of rnbd list --json after all sessions have reconnected.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -36,14 +37,15 @@ options=(--queues "$connections" --queue-depth 16 --ring-slots 8 --pool 1M --max
 
 ADDR=$MDL_TARGET
 set_host_id
-# The console takes processor time, and the log has everything.
+# Messages on the console take processor time, and the kernel log has them, too.
 dmesg -n 4
 adapter_load dma=direct timed=Y round_trip_ns=2500
 adapter_up profile=mlx5
 modprobe rnbd || die "modprobe rnbd failed"
 exec {tick}<> <(:)
 
-# load_target: load the module with limits so high that only memory limits the sessions
+# load_target: load the target module with limits so high that only the memory of the machine limits
+# the number of sessions
 load_target() {
 	target_start
 	parameter rnbd_target pool_limit_mb 1048576
@@ -77,7 +79,8 @@ queue_pairs() {
 	rdma resource show | awk '{ for (i = 1; i < NF; i++) if ($i == "qp") n += $(i + 1) } END { print n + 0 }'
 }
 pairs=0 last=-1
-# The client may make further connections after the attach has returned.
+# The client can make further connections of a session after the attach has returned: wait until the
+# number of queue pairs no longer changes.
 while [ "$pairs" != "$last" ]; do
 	last=$pairs
 	sleep 2
@@ -88,8 +91,9 @@ DETAILS=$(jq -nc --argjson wanted "$wanted" --argjson connections "$granted" --a
 	'{ $wanted, $connections, queue_pairs: $pairs, machine_mib: $mib }')
 figure "sessions that were made" $number sessions ">=" 1000
 
-# each FILE RELATION VALUE: succeed if the relation holds for FILE of each disk from ${devs[next]}
-# on; starts no process
+# each FILE RELATION VALUE: check the sysfs attribute FILE of the disks from ${devs[next]} on; fail
+# at the first disk for which the relation does not hold, with the index of this disk in $next. The
+# function starts no process.
 each() {
 	local value
 
@@ -99,7 +103,7 @@ each() {
 	done
 }
 
-# until_each SECONDS FILE RELATION VALUE: wait until each disk meets the condition
+# until_each SECONDS FILE RELATION VALUE: wait until each disk has met the condition once
 until_each() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) next=1
 
@@ -135,8 +139,8 @@ return_unload() {
 	run rnbd restore "$OUT/target.json"
 }
 
-# logins FILE: print the number of logins in a kernel log since the port listens, and the most in
-# one second
+# logins FILE: print the number of logins that a kernel log has after the port listens, and the
+# largest number of logins within one second
 logins() {
 	tr -d '[]' <"$1" | awk '
 		/rnbd-target: port .*: listening on / { n = 0; first = 1; most = 0 }
@@ -148,7 +152,7 @@ logins() {
 		END { print n + 0, most + 0 }'
 }
 
-# one WAY: lose all connections and measure how they return
+# one WAY: let all sessions lose their connections in this way, and measure how they reconnect
 losses=0
 one() {
 	local way=$1 before port since total peak summary extra
@@ -161,7 +165,7 @@ one() {
 	return_"$way"
 	[ "$way" != unload ] || before='{}'
 	until_each $DEADLINE state = live
-	# Wait also for the connections that follow the first one of a session.
+	# A disk is live with the first connection of its session: also wait for the further ones.
 	until_all_queue_pairs $DEADLINE
 	echo "scale: all connections" >/dev/kmsg
 	rnbd list --json >"$OUT/list.$way" || die "rnbd list failed"
@@ -177,7 +181,8 @@ one() {
 	read -r total peak < <(logins "$OUT/log.$way")
 	[ "$total" -ge $number ] || die "the kernel log has only $total logins: log_buf_len=16M"
 
-	# The list is older than its mark in the log, so no computed time is too short.
+	# The mark "listed" is written after the list was made, so the computed times can be too
+	# long but not too short.
 	summary=$(jq -c --argjson since "${since% *}" --argjson logins "$total" '
 		(map($since - .state_ms / 1000) | sort) as $times | length as $n | {
 			sessions: $n, logins: $logins,

@@ -7,8 +7,8 @@
 
 T=/sys/kernel/rnbd-target
 
-# figure WHAT VALUE UNIT [RELATION GOAL]: add a line of JSON to $OUT/results. $DETAILS, a JSON
-# object with more data, is added and then cleared.
+# figure WHAT VALUE UNIT [RELATION GOAL]: add a line of JSON to $OUT/results. If $DETAILS is set, a
+# JSON object with more data, it becomes part of the line, and $DETAILS is cleared.
 figure() {
 	jq -nc --arg part "$PART" --arg what "$1" --argjson value "$2" --arg unit "$3" \
 		--arg relation "${4-}" --argjson goal "${5:-null}" --argjson details "${DETAILS:-{\}}" '
@@ -64,8 +64,9 @@ make_port() {
 	echo 1 >"$CFG/ports/1/enable" || die "the port does not listen"
 }
 
-# make_exports FIRST LAST REQUESTS: for each host create an export eI of its own, on a null_blk that
-# takes REQUESTS requests. For a thousand exports the tool and null_disk would take minutes.
+# make_exports FIRST LAST REQUESTS: for each host I create an export eI of its own, on a null_blk
+# device that takes REQUESTS requests. The function writes to configfs itself, because the tool and
+# null_disk would take minutes for a thousand exports.
 make_exports() {
 	local i host exports=() disks=() disk
 
@@ -89,7 +90,7 @@ make_exports() {
 	ln -s -t "$CFG/ports/1/exports" "${exports[@]}" || die "the port refuses exports"
 }
 
-# attach_session I EXPORT OPTION...: attach as host I; set ${devs[I]} to the disk
+# attach_session I EXPORT OPTION...: attach EXPORT as host I; set ${devs[I]} to the disk
 attach_session() {
 	local host
 
@@ -107,8 +108,9 @@ available() {
 	done </proc/meminfo
 }
 
-# wait_slowly SECONDS COMMAND...: as wait_for, but check only twice per second and start no process:
-# where instructions are counted, a process takes milliseconds of guest time
+# wait_slowly SECONDS COMMAND...: as wait_for, but run COMMAND only twice per second, and wait
+# without starting a process: on a machine that counts instructions, the start of a process takes
+# milliseconds of guest time
 wait_slowly() {
 	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) tick
 
@@ -129,17 +131,19 @@ detach_all() {
 	wait_for 120 sessions_are 0
 }
 
-# measured SKIP IOS FIO-OPTION...: run fio; after SKIP I/Os of all disks measure IOS more by the
-# module rdma-model and the plugin of QEMU. Set $ns to their time and write $OUT/one, a JSON object
-# as tests/bench/attribute.sh describes it. Works on any wire; the machine must count instructions.
+# measured SKIP IOS FIO-OPTION...: run fio on all disks. After the first SKIP I/Os, counted over all
+# disks, the module rdma-model and the plugin of QEMU measure the next IOS I/Os. Set $ns to the time
+# of these I/Os, and write to $OUT/one a JSON object that tests/bench/attribute.sh describes. The
+# disks can use soft-RoCE or modelled adapters; the machine must count instructions.
 counted=0
-# Each thread of fio opens its disk.
+# fio is one process in which each thread opens a disk: raise the limit of open files.
 ulimit -n 65536
 measured() {
 	local fio ios=$2 own
 
 	echo "rnbd rw $1 $ios" >"$MDL_DEBUG/window" || die "the model does not measure"
-	# Without disk_util=0 fio looks for each disk in sysfs, which takes seconds for one of hundreds.
+	# Without disk_util=0 fio searches sysfs for each disk, which takes seconds per disk if the
+	# machine has hundreds of disks.
 	fio --thread --direct=1 --ioengine=libaio --bs=4k --norandommap --size=60m --time_based \
 	    --disk_util=0 --runtime=3600 --group_reporting --minimal --alloc-size=262144 "${@:3}" \
 	    >"$OUT/fio" 2>&1 &

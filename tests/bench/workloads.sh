@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # the caller sets $fs and $sys
 # SPDX-License-Identifier: GPL-2.0-only
-# Workloads for the measured file systems, in $DIR. Sourced after ../lib/lab.sh.
+# Workloads by which the file system that is mounted at $DIR is measured. Sourced after
+# ../lib/lab.sh.
 
 SIZE=32m		# size of the file that streams write and read
 TREE=50			# MB of the tree that untar unpacks
@@ -19,14 +20,14 @@ cold() {
 	echo 3 >/proc/sys/vm/drop_caches
 }
 
-# megabytes FIO-OPTIONS...: print the MB/s of fio in the directory
+# megabytes FIO-OPTIONS...: run fio in $DIR and print its MB/s
 megabytes() {
 	fio --name=f --directory="$DIR" --ioengine=psync --output-format=json "$@" >"$OUT/fio.json" \
 	    2>"$OUT/fio.err" || die "fio: $(cat "$OUT/fio.err")"
 	jq '.jobs[0] | (.read.bw_bytes + .write.bw_bytes) / 1e6 | . * 10 | round / 10' "$OUT/fio.json"
 }
 
-# stream WORK BS RW FIO-OPTIONS...: record the MB/s of one file
+# stream WORK BS RW FIO-OPTIONS...: read or write one file with fio, and record the MB/s as WORK BS
 stream() {
 	local work=$1 bs=$2 rw=$3
 	shift 3
@@ -34,7 +35,7 @@ stream() {
 	result "$work $bs" MB/s "$(megabytes --filename=stream --rw="$rw" --bs="$bs" --size=$SIZE "$@")"
 }
 
-# seconds COMMAND...: run COMMAND and print its duration
+# seconds COMMAND...: run COMMAND and print its duration in seconds
 seconds() {
 	local start=${EPOCHREALTIME/[.,]/} took
 	"$@" >"$OUT/log" 2>&1 || die "$*: $(tail -3 "$OUT/log")"
@@ -44,8 +45,8 @@ seconds() {
 
 untar() { tar -C "${1:-$DIR}" -xf /dev/shm/tree.tar && sync -f "$DIR"; }
 
-# make_tree all|FILES: archive a tree of about TREE MB, made of files of the guest root and the same
-# in all runs; or only FILES files of it
+# make_tree all|FILES: copy about TREE MB of files of the guest root into a tree, which is the same
+# in all runs; write all of it, or only its first FILES files, to the archive /dev/shm/tree.tar
 make_tree() {
 	local i=0
 	mkdir -p /dev/shm/tree
@@ -61,7 +62,8 @@ make_tree() {
 	rm -rf /dev/shm/tree
 }
 
-# postmarks DIR N: print the seconds of postmark with N files and as many transactions
+# postmarks DIR N: run postmark in DIR with N files and N transactions; print its duration in
+# seconds
 postmarks() {
 	printf 'set number %d\nset transactions %d\nset location %s\nset seed 7\nrun %s\nquit\n' \
 		"$2" "$2" "$1" "$OUT/postmark" >/tmp/pm.conf

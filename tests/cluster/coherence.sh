@@ -8,15 +8,15 @@ ROUNDS=4 OPS=200
 [ -z "$LAB_SLOW" ] || ROUNDS=2 OPS=60
 IMAGE=/dev/shm/image
 
-# flush_of I: print the number of the last log entry before mark I that is a flush
+# flush_of I: print the number of the log entry of the last flush before the mark of round I
 flush_of() {
 	awk -v name="mark=flushed-$1" '
 		$4 ~ /flush/ { last = substr($1, 7) }
 		$NF == name { print last; exit }' "$OUT/list"
 }
 
-# holds I TO: replay the log up to entry TO, as a power cut there leaves the disk; succeed if the
-# disk has all writes that were acknowledged before flush I
+# holds I TO: write the log entries before entry TO to an image, which is then like a disk after a
+# power cut at this entry; succeed if it has all writes that were acknowledged before flush I
 holds() {
 	rm -f $IMAGE
 	truncate -s 16M $IMAGE
@@ -46,7 +46,7 @@ if [ "$NODE" = 1 ]; then
 		flush=$(flush_of "$i")
 		[ "$flush" ] || die "no flush before mark $i"
 		holds "$i" $((flush + 1)) || die "flush $i did not cover it: $(tail -n 3 "$OUT/verify-$i")"
-		# Control: without the log entries of round I the check must fail.
+		# Control: the check must fail for an image without the log entries of round I.
 		[ "$i" = 1 ] && before=0 || before=$(($(flush_of $((i - 1))) + 1))
 		[ "$before" -lt "$flush" ] || die "flush $i is one of another round"
 		if holds "$i" "$before"; then die "the check does not detect that round $i is missing"; fi
@@ -74,7 +74,7 @@ done
 took "$i rounds"
 run gencheck verify --journal "$SHARED/relay" "$dev"
 both relayed
-# Control: node 2 plants an old block; the check on node 3 must find it.
+# Control: node 2 overwrites a block with an old generation; the check on node 3 must find it.
 if [ "$NODE" = 2 ]; then
 	run dd if="$dev" of=/dev/shm/right bs=1M count=1 iflag=direct status=none
 	run gencheck plant --journal "$SHARED/relay" old any "$dev"

@@ -5,13 +5,13 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Nodes 1 and 2 are targets; node 3 attaches a disk of each. The agent runs on node 1. It fences
-# on node 1 directly and on node 2 by ssh, with a key that can only run fence_rnbd there.
+# Nodes 1 and 2 are targets; node 3 attaches one disk of each target. The agent runs on node 1. It
+# fences node 3 at target 1 directly, and at target 2 by ssh with a key that only allows fence_rnbd.
 MIB=16
 TARGETS=10.9.0.1,10.9.0.2
 HOST=$(host_id 3)
 
-# targets NAME [SECONDS]: wait at a barrier of the two targets
+# targets NAME [SECONDS]: wait until both targets have reached barrier NAME
 targets() { lab barrier "$1" --nodes 1,2 --timeout "${2:-60}" || die "barrier $1"; }
 
 load() {
@@ -71,8 +71,8 @@ end_target() {
 fenced() { [ "$(rnbd fenced "$HOST")" = fenced ]; }
 sum() { dd if="$disk" bs=1M iflag=direct status=none | md5sum; }
 
-# second_target: suspend the storage of node 2, so that the fence cannot complete there, and
-# resume it after the agent has failed
+# second_target: the steps of node 2. It suspends its storage, so that the fence cannot complete
+# there, and resumes the storage after the agent has failed.
 second_target() {
 	local before
 
@@ -89,7 +89,7 @@ second_target() {
 	targets undrained 120
 	dmsetup resume slow
 	targets drained
-	# The disk must not change from here on. The agent may report the fence later.
+	# From the fence on the disk must not change, even if the agent reports the fence later.
 	wait_for 60 fenced
 	before=$(sum)
 	barrier fenced 120
@@ -101,7 +101,7 @@ second_target() {
 	end_target
 }
 
-# agent STATUS [OPTION...]: run the agent, which must exit with STATUS; its output is in $said
+# agent STATUS [OPTION...]: run the agent, which must exit with STATUS; set $said to its output
 agent() {
 	local want=$1 status start=$SECONDS
 

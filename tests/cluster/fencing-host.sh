@@ -12,7 +12,7 @@ KEPT=/var/lib/rnbd/fences/$HOST
 
 # --- the client: load and checks
 
-# load: start random writes of random bytes; the load ends at the first error
+# load: start to write random bytes to random blocks; the load ends at the first error
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randwrite --bs=4k \
 	    --iodepth=8 --size=${MIB}m --refill_buffers --time_based --runtime=3600 --minimal \
@@ -21,7 +21,8 @@ load() {
 	wait_for 30 counter_over "$dev" requests 100
 }
 
-# stands_still: succeed if the load sends no request for 1 s, because its limit is in flight
+# stands_still: succeed if the load sends no request for 1 s, because as many requests as it can
+# have in flight wait for the storage
 stands_still() {
 	local before
 	before=$(counter "$dev" requests)
@@ -29,7 +30,8 @@ stands_still() {
 	[ "$(counter "$dev" requests)" = "$before" ]
 }
 
-# given_up TEXT: the disk must fail for good with TEXT as the reason; I/O must fail at once
+# given_up TEXT: the disk must get the state failed, with TEXT in the reason; the load must end with
+# an error, and a read must fail immediately
 given_up() {
 	wait_for 60 grep -q failed "/sys/block/${dev##*/}/rnbd/state"
 	rnbd show "$dev" | grep -q "$1" || { rnbd show "$dev"; die "the reason lacks: $1"; }
@@ -72,7 +74,7 @@ client() {
 		# The target pauses this machine here.
 		barrier "slept-$round" 120
 		if [ $round = disabled ]; then
-			# Wait for the disk itself: its session may survive the pause.
+			# Do not wait for a reconnect of the session, which can survive the pause.
 			wait_for 30 back_since "$dev" "$began"
 			kill $load
 			wait $load
@@ -134,7 +136,8 @@ sum_differs() { [ "$(sum)" != "$1" ]; }
 
 # target_again: reload the target module and restore $OUT/saved
 target_again() {
-	# Removing the host rewrites its kept file; a power cut would leave the file as it was.
+	# configfs_clear removes the host, which rewrites the file with its stored fence state.
+	# Restore the file, because a power cut would not change it.
 	cp "$KEPT" "$OUT/kept" || die "the fence state was not stored"
 	configfs_clear
 	cp "$OUT/kept" "$KEPT" || die "$KEPT cannot be restored"
@@ -193,8 +196,8 @@ target() {
 	rnbd unfence "$HOST" || die "rnbd unfence"
 	barrier unfenced
 
-	# Control: in the first round the paused host is not fenced; its writes must land when it
-	# resumes.
+	# Control: in the first round the paused host is not fenced; its writes must reach the disk
+	# when it resumes.
 	for round in disabled fenced; do
 		echo "$round while the client is paused"
 		barrier "sleep-$round" 120
@@ -223,8 +226,8 @@ target() {
 	[ "$(refusals revoked)" -ge 1 ] || die "no request was refused with REVOKED"
 	barrier again 120
 
-	# The host is fenced after rnbd save and before the restart of the target: the target must
-	# still know the new fence generation.
+	# The host is fenced and unfenced after rnbd save: the saved configuration lacks the new
+	# fence generation, but the restarted target must know it from the file in /var/lib/rnbd.
 	echo "fenced and unfenced, and the target restarted, while the client is paused"
 	barrier sleep-kept 120
 	rnbd save "$OUT/saved" || die "save"
@@ -269,15 +272,17 @@ target() {
 	barrier until-restart
 	barrier restarted 120
 	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
-	# The restart of the client has lifted the fence, but the kept state still says fenced. The
-	# target must lift the restored fence when the client reconnects with that generation.
+	# The restart of the client has lifted the fence, but the stored state still says fenced, so
+	# the restarted target fences the host. The target must lift the fence when the client
+	# reconnects with the generation of this fence, which a client gets only after a lift.
 	rnbd save "$OUT/saved" || die "save"
 	target_again
 	barrier target-again
 	barrier connected-again 120
 	dmesg_has "$HOST was unfenced before and is no longer fenced" || die "the log does not report that the host is no longer fenced"
 	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
-	# Another fence begins a new generation, so the same client must be refused after that.
+	# A second fence has a higher generation than the attachment of the client, so the target
+	# must refuse this client.
 	lab pause 2
 	target_again
 	fenced_is fenced || die "the host is: $(rnbd fenced "$HOST")"

@@ -11,8 +11,8 @@ TOKEN=$((5000 * ${LAB_SLOW:-1}))
 # The fate of node 3: killed, or paused (gfs2-sleeper.sh)
 : "${HOW:=killed}"
 
-# before_command COMMAND: copy the keys and start the daemons, as scp and systemd do on real
-# machines
+# before_command COMMAND: copy the keys or start the daemons that this command of the document
+# needs, as scp and systemd do on real machines
 before_command() {
 	bring_keys "$1"
 	[[ $1 = corosync-quorumtool* ]] || return 0
@@ -22,7 +22,8 @@ before_command() {
 	wait_for 20 dlm_tool status
 }
 
-# without_locks: control: without locks between the nodes the first sharing check must fail
+# without_locks: control: mount GFS2 without locks between the nodes; node 3 must then read old data
+# in the check round
 without_locks() {
 	mkdir -p $DIR
 	[ "$NODE" = 3 ] || run mkfs.gfs2 -O -q -p lock_nolock -j 1 -J 8 $DISK
@@ -40,10 +41,10 @@ without_locks() {
 	run umount $DIR
 }
 
-# --- the generation checker: node 3 writes to a second disk, raw, that only node 3 attaches
+# --- the generation checker: node 3 writes to a second disk, "raw", that only node 3 attaches
 
-# The checker has WRITERS writes in flight. The client sends DEPTH of them at a time; the others
-# wait in node 3.
+# The checker keeps WRITERS writes outstanding. The client sends at most DEPTH of them to the target
+# at a time; the others wait in node 3.
 WRITERS=16 DEPTH=4
 
 raw_export() {
@@ -67,14 +68,15 @@ raw_stands_still() {
 	[ "$(md5sum <"$SHARED/raw")" = "$before" ] && [ "$(raw_in_doubt)" = $WRITERS ]
 }
 
-# raw_hold: suspend the storage and wait until all writers of node 3 wait for it
+# raw_hold: suspend the storage of the disk raw, and wait until all WRITERS writes are outstanding
 raw_hold() {
 	wait_for 30 test -s "$SHARED/raw"
 	dmsetup suspend --noflush --nolockfs raw || die "dmsetup suspend"
 	wait_for 30 raw_stands_still
 }
 
-# raw_keep NAME: record which generations the disk has; fail if an acknowledged write is missing
+# raw_keep NAME: record which generation each block of the disk raw has; fail if an acknowledged
+# write is missing
 raw_keep() {
 	cp "$SHARED/raw" "$OUT/raw-$1"
 	gencheck verify --journal "$OUT/raw-$1" --adopt "$raw" >"$OUT/raw-$1.kept" ||
@@ -88,8 +90,9 @@ raw_since() {
 }
 raw_moved() { [ "$(raw_since "$1")" -gt 0 ]; }
 
-# without_fencing: control: the target ends the attachment of the paused node 3 without fencing
-# it. The writes that wait in node 3 must land when it resumes, and the check must see them.
+# without_fencing: control: while node 3 is paused, the target disables and enables the export, but
+# does not fence node 3. The writes that wait in node 3 must reach the disk when node 3 resumes, and
+# the check must see them.
 without_fencing() {
 	if [ "$NODE" = 3 ]; then
 		raw_write &
@@ -114,7 +117,8 @@ without_fencing() {
 
 sum() { dd if=/dev/sdb bs=1M iflag=direct status=none | md5sum; }
 
-# wake: resume node 3, in which writes still wait; all of these must fail, and no byte may land
+# wake: resume node 3, in which writes still wait; all these writes must fail, and the shared disk
+# must not change
 wake() {
 	local before refused failed
 
@@ -125,7 +129,7 @@ wake() {
 	cat "$SHARED/raw-said"
 	failed=$(sed -n 's/^totals .* failed=\([0-9]*\) .*/\1/p' "$SHARED/raw-said")
 	need_counter "$failed" -ge $((WRITERS - DEPTH)) "writes that had waited in node 3 and failed"
-	# EBADE is the errno of a reservation conflict.
+	# I/O of a fenced host fails with EBADE, the errno of a reservation conflict.
 	grep -q " errors=$failed .* EBADE=$failed\$" "$SHARED/raw-said" || die "not all writes failed with EBADE"
 	same "$(sum)" "$before" "checksum of the disk after the fenced node has resumed"
 	same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "fenced hosts"
@@ -136,7 +140,7 @@ target() {
 
 	wait_for 240 test -e "$SHARED/loaded"
 	raw_hold
-	# Without sshd on the target the fencing agent fails at first.
+	# The fencing agent fails until sshd on the target is started again.
 	kill "$(</run/sshd.pid)"
 	if [ "$HOW" = killed ]; then lab kill 3; else lab pause 3; fi
 	tell gone ""
@@ -175,7 +179,8 @@ target() {
 
 FILES=(etc/rnbd etc/corosync etc/dlm root/.ssh)
 
-# restarted: restore the files of node 3; if it was paused, it is still fenced and must be refused
+# restarted: restore the configuration files of node 3 after its restart; if node 3 had been paused,
+# it is still fenced, and an attach must be refused
 restarted() {
 	local said
 
@@ -205,8 +210,8 @@ come_back() {
 	unload
 }
 
-# withdraw: make GFS2 withdraw on node 3. Its disk must fail before its locks go to node 2, which
-# replays the journal of node 3. Ends the script.
+# withdraw: make GFS2 withdraw on node 3. The disk of node 3 must fail before the locks of node 3 go
+# to node 2, which replays the journal of node 3. The function ends the script.
 withdraw() {
 	if [ "$NODE" = 3 ]; then
 		run /lib/systemd/systemd-udevd --daemon
@@ -273,7 +278,8 @@ fi
 need_fstab gfs2
 [ "$HOW" = paused ] || share $DIR
 
-# Node 3 creates files until it dies, and reports the number of each file that is synced.
+# Node 3 creates files until it is killed or paused, and reports the number of each file that it has
+# synced.
 if [ "$NODE" = 3 ]; then
 	run tar -C / -cf "$OUT/files.tar" "${FILES[@]}"
 	mkdir $DIR/load

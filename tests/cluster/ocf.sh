@@ -9,8 +9,9 @@ AGENTS=/usr/lib/ocf/resource.d/rnbd
 export OCF_ROOT=/usr/lib/ocf OCF_RESOURCE_INSTANCE=data OCF_RESKEY_CRM_meta_timeout=30000
 DISK=("address=$ADDR" export=disk0 queues=1)
 
-# agent STATUS AGENT ACTION [NAME=VALUE...]: run an agent, which must exit with STATUS; its output
-# is in $said. NAME is a parameter of the resource, or a variable if it begins with OCF_.
+# agent STATUS AGENT ACTION [NAME=VALUE...]: run an agent, which must exit with STATUS; set $said to
+# its output. NAME is a parameter of the resource; if it begins with OCF_, it is an environment
+# variable.
 agent() {
 	local want=$1 agent=$2 action=$3 status value environment=()
 
@@ -37,8 +38,8 @@ tester() {
 	echo "$said"
 }
 
-# walk AGENT [NAME=VALUE...]: the steps of ocf-tester. Each action must have its effect, and must
-# succeed without one if the resource is already in that state.
+# walk AGENT [NAME=VALUE...]: do the steps of ocf-tester one by one. "start" and "stop" must change
+# the state of the resource, and must also succeed if it is already started or stopped.
 walk() {
 	local agent=$1 action
 
@@ -122,7 +123,7 @@ agent 0 disk stop "${DISK[@]}"
 
 echo "a disk in the state failed"
 agent 0 disk start "${DISK[@]}" loss_timeout=9 wait=0
-# When the agent stops the target, it must keep changes that were not saved.
+# This change is not saved: when the agent stops the target, it must write it to target.json.last.
 run rnbd export disable disk1
 agent 0 target stop
 same "$(jq -r '.exports[] | select(.enable | not) | .name' /etc/rnbd/target.json.last)" disk1 "kept"

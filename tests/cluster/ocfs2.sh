@@ -4,16 +4,16 @@
 # short: OCFS2 on two clients: sharing checks; a node without storage waits; beyond the heartbeat limit it resets itself, the other continues; it rejoins
 . ../lib/cluster.sh
 
-# A node that could not write its heartbeat for (THRESHOLD - 1) * 2 s resets itself. The others
-# declare it dead after THRESHOLD * 2 s. Both are longer than any stall of a busy host.
+# A node that could not write its heartbeat for (THRESHOLD - 1) * 2 s resets itself. The other nodes
+# declare it dead after THRESHOLD * 2 s. Both times are longer than a busy host stalls its machines.
 THRESHOLD=$((9 * ${LAB_SLOW:-1}))
 LIMIT=$(((THRESHOLD - 1) * 2))
 
 # The nodes that lose the storage: one, or all (ocfs2-all.sh)
 : "${FROM:=one}"
 
-# storage away ADDRESS,...: drop the RoCE packets of these nodes; storage back: accept them again
-# and print how many were dropped
+# storage away ADDRESS,...: drop the RoCE packets that arrive from these nodes; storage back: accept
+# them again and print how many were dropped
 storage() {
 	if [ "$1" = away ]; then
 		nft add rule ip away input ip saddr "{ $2 }" udp dport 4791 counter drop
@@ -47,14 +47,15 @@ load() {
 }
 loaded() { [ -e "$SHARED/load-$1" ] && [ "$(told "load-$1")" -gt "$2" ]; }
 
-# all_away: while the nodes reach each other, all must wait for the lost storage and then continue.
-# Once they do not reach each other either, all must reset themselves; no node replays a journal.
+# all_away: nodes 2 and 3 lose the storage but reach each other: both must wait, and continue when
+# the storage is back. Then they lose the storage and each other: both must reset themselves, so
+# that no node replays a journal.
 all_away() {
 	local node at=()
 
 	for node in 2 3; do wait_for 60 loaded $node 10; done
 	storage away 10.9.0.2,10.9.0.3
-	# This sleep is the length of the outage.
+	# The outage lasts as long as this sleep, which exceeds the heartbeat limit.
 	sleep $((LIMIT * 3 / 2))
 	for node in 2 3; do at[node]=$(told load-$node); done
 	need_counter "$(storage back)" -gt 0 "packets of both that were lost"
@@ -91,7 +92,7 @@ all_away_here() {
 	die "node $NODE still runs"
 }
 
-# come_back: node 3 has restarted; it rejoins
+# come_back: the steps of each node after node 3 has restarted; node 3 rejoins the cluster
 come_back() {
 	from_document "A node that has reset itself"
 	if [ "$NODE" = 1 ]; then
@@ -135,8 +136,8 @@ if [ "$NODE" = 1 ]; then
 	barrier shorter 200
 	storage away 10.9.0.3
 	barrier away
-	# This sleep is the length of the outage, except for the seconds that the client then needs
-	# to reconnect.
+	# The outage lasts as long as this sleep, and for the seconds that the client needs to
+	# reconnect after the sleep.
 	sleep $((LIMIT / 3))
 	need_counter "$(storage back)" -gt 0 "packets of node 3 that were lost"
 	tell back ""
@@ -183,7 +184,7 @@ while [ ! -e "$SHARED/dead" ]; do
 	sync $DIR/faults/own || die "fsync failed"
 done
 took "the target is unreachable for longer: node 3 is dead; $i writes of node 2 until then"
-# The recovery of node 3 must have released its locks.
+# Node 2 has recovered node 3, so it must get the locks that node 3 had.
 run touch $DIR/faults/kept.3 $DIR/faults/new
 for i in 2 3; do
 	same "$(md5sum <"$DIR/faults/kept.$i")" "$(<"$SHARED/kept.$i")" "data that node $i had synced"

@@ -4,11 +4,11 @@
 # short: GFS2 under Pacemaker: a paused node is fenced by fence_rnbd, refused when it resumes, and unfenced when it restarts
 . ../lib/cluster.sh
 
-# On a busy host the fence by corosync, Pacemaker and the agent may take more than a minute. Then
-# the kernel reports the touch that waits for the fence as hung, which is no failure.
+# On a busy host corosync, Pacemaker and the agent can need more than a minute for the fence. The
+# kernel then reports that the command touch, which waits for the fence, hangs: this is no failure.
 TOKEN=$((5000 * ${LAB_SLOW:-1}))
 
-# --- tasks of systemd, udev and scp on real machines
+# --- tasks that systemd, udev and scp do on real machines
 
 is_online() { crm_mon -1 | grep -qF "Online: [ n2 n3 ]"; }
 start_pacemaker() {
@@ -42,8 +42,8 @@ target() {
 	wait_for 240 fenced_is fenced
 	lab barrier recovered --nodes 1,2 --timeout 240 || die "barrier recovered"
 
-	# The node resumes with writes that it has not sent; they must be refused. It restarts when
-	# it learns of its fencing.
+	# Node 3 resumes with writes that it has not sent; the target must refuse them. Node 3 may
+	# die: it resets itself when its cluster software finds that it was fenced.
 	refused=$(refusals)
 	lab may-die 3
 	lab resume 3
@@ -86,7 +86,8 @@ survivor() {
 	took "fenced and recovered"
 	cat /run/fence.log /run/dlm-fence.log
 	grep -q "rnbd fence $(told uuid)" /run/fence.log || die "Pacemaker did not call the fence agent"
-	# dlm_controld may have fenced the node before Pacemaker did.
+	# dlm_controld has possibly fenced node 3 first, so the fence by Pacemaker can still be
+	# unfinished.
 	wait_for 120 in_history 'reboot of n3 successful'
 	dmesg_has 'jid=.*: Journal replayed in' || die "no journal was replayed"
 	all_synced
@@ -100,7 +101,8 @@ survivor() {
 	md5sum <$DIR/on >"$SHARED/on"
 }
 
-# agent_known: Pacemaker must find the agent and validate its options before any is configured
+# agent_known: Pacemaker must find the agent and validate its options, although no fencing device is
+# configured yet
 agent_known() {
 	stonith_admin --list-installed | grep -qw fence_rnbd || die "Pacemaker does not find the agent"
 	stonith_admin --metadata --agent fence_rnbd | grep -q '<action name="off"' || die "no metadata"

@@ -9,7 +9,7 @@
 
 title() { echo "=== $*"; }
 
-# Functions that every registration of memory calls
+# Functions of the RDMA core by which a kernel module registers memory
 REGISTRATIONS="ib_alloc_mr ib_map_mr_sg"
 
 begin_proof() {
@@ -18,7 +18,8 @@ begin_proof() {
 	count_calls $REGISTRATIONS
 }
 
-# end_proof: check by counters of the wire and of this kernel how the data was transferred
+# end_proof: check how the data was transferred, by the counters of received RoCE packets and of
+# calls of kernel functions
 end_proof() {
 	local f
 
@@ -48,7 +49,7 @@ fio_verify() {
 	same "$(jq '.jobs[0].error' "$OUT/fio-$1.json")" 0 "fio errors"
 }
 
-# tree_sum DIR: print one checksum of all names and contents
+# tree_sum DIR: print one checksum of the names and contents of all files below DIR
 tree_sum() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum); }
 
 target() {

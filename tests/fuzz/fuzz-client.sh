@@ -16,9 +16,10 @@ echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
 export_disk hostile "$(null_disk 64)" 2 3
 export_disk fixed "$(null_disk 16)" 2 3
 export_disk valid "$(null_disk 16)" 1
-# For the session that competes for memory
+# Export of the session that competes for pool memory with the fuzzed sessions
 export_disk rival "$(null_disk 16)" 4
-# The sessions of the well-behaved client and of one more leave too little for two growing pools.
+# With this limit, two pools that grow compete: the sessions of the well-behaved client and of one
+# further client leave too little memory for both.
 echo 10 >/sys/module/rnbd_target/parameters/pool_limit_mb || die "parameter"
 dev=$(attach valid --pool 4M) || exit 1
 resources=$(rdma_own)

@@ -12,7 +12,7 @@
  * - no decoder reads past the end of the message (AddressSanitizer);
  * - no decoder reads a byte twice or reads inline data (once.h);
  * - no decoder changes the message;
- * - a decoder stays within the message if the number of entries is too large.
+ * - a decoder stays within the message if its header claims more entries than it has.
  *
  * The mutator knows the protocol. It builds valid messages for the world of the input, damages
  * them slightly, and repairs the fields that the first checks reject, so that most inputs reach
@@ -46,14 +46,14 @@ enum taker {
 };
 
 #define HEAD_TAKER	0	/* enum taker */
-#define HEAD_PLACE	1	/* bits 0 to 2: alignment of the message; PLACE_LIE */
-#define HEAD_LIE	2	/* PLACE_LIE: number of bytes to cut off the entries, 16 bits */
-#define HEAD_TYPE	4	/* PLACE_LIE: if not 0, replaces the frame type */
+#define HEAD_PLACE	1	/* bits 0 to 2: alignment of the message; bit 3: PLACE_LIE */
+#define HEAD_LIE	2	/* with PLACE_LIE: bytes to cut off the entries, 16 bits */
+#define HEAD_TYPE	4	/* with PLACE_LIE: new frame type, 0 keeps that of the message */
 #define HEAD_FIELDS	5
 #define HEAD_SIZE	120
 
 #define PLACE_ALIGN	0x7
-#define PLACE_LIE	0x8	/* afterwards, call the decoders with false lengths */
+#define PLACE_LIE	0x8	/* after the normal decoding, call lie() */
 
 #define FIELD(member, min, max)	{						\
 	offsetof(struct world, member), sizeof(((struct world *)0)->member), min, max \
@@ -133,7 +133,7 @@ static void world_from_head(const u8 *head)
 	world.conn.slot_size = round_to(world.conn.slot_size, RNBD_SLOT_SIZE_ALIGN);
 	world.slots = world.conn.ring_slots;
 	world.attempt = world.conn.attempt;
-	/* as in the connection requests that hostile_build() makes */
+	/* connection 0, whose attempt number must be the epoch */
 	world.conn.epoch = world.conn.attempt;
 	world.conn.conn = 0;
 	world.asked.max_io = round_to(world.asked.max_io, RNBD_UNIT_SIZE);
@@ -162,7 +162,10 @@ static void world_to_head(u8 *head)
  * One input
  */
 
-/* Copy a message to memory of its own that ends with the last byte of the message. */
+/*
+ * Copy a message to memory of its own that ends with the last byte of the message, so that
+ * AddressSanitizer detects a read beyond the message.
+ */
 static u8 *place(const u8 *bytes, size_t size, u32 shift)
 {
 	u8 *memory = malloc(size + shift);
@@ -183,7 +186,7 @@ static void take_away(u8 *memory)
 	free(memory);
 }
 
-/* Decode texts, which come from the tool, from configfs and from netlink. */
+/* Check the functions that parse names and secrets, and those that convert numbers to texts. */
 static void take_text(const u8 *bytes, size_t size)
 {
 	u8 secret[RNBD_SECRET_SIZE];
@@ -316,7 +319,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 static _Alignas(8) u8 scratch[FRAME_MAX];
 
-/* Return the size of a frame with one entry (CREDIT: none), and the size of each further entry. */
+/*
+ * Return the size of a frame with one entry, or of a CREDIT frame, which has no entry. Store the
+ * size of each further entry in @further.
+ */
 static size_t frame_layout(u8 type, size_t *further)
 {
 	switch (type) {
@@ -408,7 +414,7 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 		size = fresh_text(scratch);
 		break;
 	default:
-		/* hostile_build() allocates extents for requests from this pool */
+		/* hostile_build() allocates the extents of requests from world.pool */
 		if (world.pool.units != world.lim.pool_units ||
 		    world.pool.segment_units != world.lim.segment_units)
 			draw_pool();
@@ -420,14 +426,17 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 	return size;
 }
 
-/* Load the world of the head; the random identities affect only hostile_build(). */
+/* Load the world of the head; draw the other values at random, which only hostile_build() uses. */
 static void enter_world(const u8 *head)
 {
 	draw_identities();
 	world_from_head(head);
 }
 
-/* Change all or one member of the world; the message may remain valid for it. */
+/*
+ * Mutate the bytes of the head at random, or set one member of the world to a new value. The
+ * message is unchanged, so it is possibly still valid.
+ */
 static void mutate_world(u8 *head)
 {
 	const struct field *field = &fields[below(ARRAY_SIZE(fields))];
@@ -455,7 +464,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	max -= HEAD_SIZE;
 	if (size < HEAD_SIZE || one_in(32)) {
 		memset(data, 0, HEAD_SIZE);
-		/* most of the decoders are for frames */
+		/* select a frame most of the time, because most decoders are for frames */
 		if (one_in(4))
 			data[HEAD_TAKER] = below(NR_TAKERS);
 		data[HEAD_PLACE] = below(8);
@@ -484,7 +493,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	case 5:
 	case 6:
 	case 7:
-		/* mostly spare the header, or the first checks would reject most messages */
+		/* mostly leave the header valid: the first checks reject an invalid header */
 		spare = taker == TAKER_FRAME ? 16 : 8;
 		for (i = 1 + below(4); i && size + 64 <= max; i--)
 			size = hostile_change(message, size, spare);

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Replace the identities of machines and users in the results: sourced by tests/hw/run.
 #
-# Equal texts get equal replacements in all files, so that the results stay readable. Known names
-# and IPv4 addresses are replaced wherever they occur; MAC and IPv6 addresses, GIDs, GUIDs and UUIDs
-# are recognised by their form.
+# Equal texts get equal replacements in all files, so that the results stay readable. The names and
+# IPv4 addresses that env.sh found on the machines are replaced wherever they occur as whole words;
+# MAC and IPv6 addresses, GIDs, GUIDs and UUIDs are recognised by their form.
 
 # secrets: print "TEXT NAME" lines: NAME replaces TEXT
 secrets() {
@@ -12,7 +12,8 @@ secrets() {
 
 	for side in $SIDES; do
 		for name in "${host[$side]}" "${host[$side]#*@}" "$(facts "$side" name)"; do
-			# A number is not a host name: the first part of 10.9.0.1 occurs in results.
+			# Skip numbers: if 10.9.0.1 is given as the host, its first part is 10, and
+			# the results contain many numbers 10.
 			for text in "$name" "${name%%.*}"; do
 				[[ $text != *[!0-9]* ]] || echo "$text $side"
 			done
@@ -32,7 +33,7 @@ anonymise() {
 	# shellcheck disable=SC2016 # a program of awk
 	find "$1" -type f -print0 | sort -z | xargs -0 awk -v list="$WORK/replace" '
 		function hex(n,  s) { s = ""; while (n-- > 0) s = s "[0-9a-fA-F]"; return s }
-		# form(LINE, RE, KIND): replace the matches of RE that are whole words
+		# form(LINE, RE, KIND): replace each match of RE that is a whole word by KIND-N
 		function form(line, re, kind,  out, text, before, after) {
 			out = ""
 			while (match(line, re)) {
@@ -49,7 +50,7 @@ anonymise() {
 			}
 			return out line
 		}
-		# known(LINE, TEXT, NAME): replace the whole words TEXT by NAME
+		# known(LINE, TEXT, NAME): replace TEXT by NAME where it is a whole word
 		function known(line, text, to,  out, at, before, after) {
 			out = ""
 			while ((at = index(line, text))) {

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The benchmark of a hardware check: sourced by tests/hw/run.
 #
-# Each round measures all systems one after the other, so that a change of the machines affects all
-# of them. results/bench.jsonl has a line of JSON per job and round, with the names of
-# tests/bench/measure.sh; results/bench.json and bench.txt have the median of the rounds.
+# In each round all systems are measured one after the other, so that a change of the machines
+# during the run affects all systems alike. results/bench.jsonl has a line of JSON for each system,
+# job and round, with the members that tests/bench/measure.sh describes; results/bench.json and
+# bench.txt have, for each system and job, the round with the median IOPS.
 
 SYSTEM_NAMES="rnbd rnbd+poll nvme-rdma-best nvme-rdma-poll"
 
-# bench_jobs: print lines RW BS DEPTH NUMJOBS BATCH
+# bench_jobs: print the jobs of fio, one per line: RW BS DEPTH NUMJOBS BATCH
 bench_jobs() {
 	local rw n
 
@@ -66,7 +67,8 @@ job() {
 		}' >>"$DIR/results/bench.jsonl" || die "$sys: no figures"
 }
 
-# one_system SYSTEM ROUND: run all jobs; the system has as many queues as a job has threads
+# one_system SYSTEM ROUND: run all jobs; for each job the system has as many queues as the job has
+# threads
 one_system() {
 	local sys=$1 round=$2 queues rw bs depth numjobs batch
 

@@ -23,7 +23,8 @@ show() {
 	[ "${PIPESTATUS[0]}" = 0 ] || echo "not available: $1 failed"
 }
 
-# content FILE: set $text to the content, without a process; fail if the file cannot be read
+# content FILE: set $text to the content of FILE without starting a process; fail if the file cannot
+# be read
 content() {
 	text=
 	[ -r "$1" ] || return
@@ -48,8 +49,8 @@ values() {
 
 devices() { ls $IB 2>/dev/null; }
 
-# The network devices whose addresses an RDMA device has. Adapters have up to thousands of GIDs;
-# most have no network device, and their files cannot be read.
+# For each RDMA device, the network devices to which its GIDs belong. Adapters have up to thousands
+# of GIDs; most GIDs have no network device, and the files of such GIDs cannot be read.
 declare -A netdevs_of=()
 for dev in $(devices); do
 	netdevs_of[$dev]=$({

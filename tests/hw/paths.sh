@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Run the generation checker while the path fails: sourced by tests/hw/run.
 #
-# gencheck writes and reads until it is stopped, while the faults of a round happen one after the
-# other. After each fault the client must have reconnected and must complete further requests. At
-# the end gencheck compares all blocks with its journal.
+# gencheck writes and reads until it is stopped. In each round the faults are injected one after the
+# other; after each fault the client must reconnect and complete further requests. At the end
+# gencheck compares all blocks with its journal.
 
-# lost BEFORE: succeed once the client has reconnected and requests complete
+# lost BEFORE: wait until the client has more than BEFORE reconnects, and completes further requests
 lost() {
 	local requests
 
@@ -15,10 +15,11 @@ lost() {
 	at client wait_over requests $((requests + 20))
 }
 
-# hits_of SIDE MODULE POINT: print how often a fault point has struck
+# hits_of SIDE MODULE POINT: print how often a fault point has injected its fault
 hits_of() { at "$1" hits "$2" "$3"; }
 
-# fault KIND: inject a fault; status 77 and a reason in $skip if it cannot be injected here
+# fault KIND: inject a fault and wait until I/O continues; return 77 and set $skip to the reason if
+# the fault cannot be injected on these machines
 fault() {
 	local before seen status
 
@@ -67,7 +68,7 @@ part_gencheck() {
 	[ "$PORT_DOWN" != yes ] || kinds+=" link"
 	at target target_up $((blocks / 256)) memory || return
 	at client client_up --keepalive 1000 || return
-	# The client notices a lost reply after this time.
+	# io_timeout is the time in seconds after which the client notices a lost reply.
 	at client set_parameter rnbd io_timeout 3 || return
 	at client check_start $blocks $threads || return
 	for ((round = 1; round <= rounds; round++)); do

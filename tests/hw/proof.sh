@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Prove that I/O registers no memory: sourced by tests/hw/run.
 #
-# Probes count the calls of the kernel's registration functions on both machines, and the opcodes of
-# the posted work requests. The counts must be 0 during I/O. A login after that must raise them,
+# On both machines probes count the calls of the kernel's registration functions, and the posted
+# work requests by opcode. During I/O there must be no such call, and no work request that registers
+# or invalidates memory. A login after the I/O must be counted as a registration at the target,
 # which shows that the probes work.
 
 # opcode_name NUMBER: print the name of an opcode of enum ib_wr_opcode
@@ -23,7 +24,8 @@ opcode_name() {
 	esac
 }
 
-# registrations FILE: print the sum of the registrations in the output of step_probes
+# registrations FILE: print the number of registrations and invalidations of memory in the output of
+# step_probes
 registrations() {
 	awk '$1 == "calls" { n += $3 }
 		$1 == "opcode" && ($2 == 7 || $2 == 9 || $2 == 11 || $2 == 32 || $2 == 33) { n += $3 }
@@ -45,7 +47,7 @@ show_probes() {
 	done <"$2"
 }
 
-# counted FILE NAME: print a counter of the disk
+# counted FILE NAME: print a counter of the disk from the output of step_counters
 counted() { awk -v name="$2" '$1 == name { print $2 }' "$1"; }
 
 # need_value VALUE RELATION NUMBER WHAT: fail unless the relation holds
@@ -64,7 +66,7 @@ part_proof() {
 	[ -z "$QUICK" ] || mib=8
 	mkdir -p "$dir"
 	at target target_up $((mib * 4)) memory || return
-	# A fixed pool: a pool that follows the load is registered while it grows.
+	# A pool of fixed size: the target would register memory if the pool grew with the load.
 	at client client_up --inline-read 0 --inline-write 0 --pool-floor fixed || return
 	for side in $SIDES; do
 		at "$side" probes_on >"$dir/$side.probes" || die "$side: $(tail -n 1 "$dir/$side.probes")"
@@ -94,8 +96,8 @@ part_proof() {
 		-ge $(((mib + mib / 4) << 20)) "bytes that the client read by RDMA READ"
 	case $(counted "$dir/after" remote_access) in
 	0x0) echo "  remote access of the client's queue pairs: 0x0" ;;
-	# The driver decides this (Documentation/explanation/overview.rst), so the results only note
-	# it.
+	# The driver of the adapter decides whether remote access is disabled
+	# (Documentation/explanation/overview.rst), so this is no failure.
 	0x*) echo "  NOTE: remote access of the client's queue pairs: $(counted "$dir/after" remote_access), the driver does not disable it" ;;
 	*) echo "  remote access of the client's queue pairs: not reported by the device" ;;
 	esac

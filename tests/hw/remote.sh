@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Access to the two machines from the machine that runs the check: sourced by tests/hw/run.
 #
-# A side is "target" or "client". Commands run there as root, by ssh or by ssh and "sudo -n". ssh
-# shares one connection per side, except for the keepers.
+# A side is "target" or "client". Commands run there as root, by ssh or by ssh and "sudo -n". All
+# commands of a side share one ssh connection; only the keeper of the side has its own.
 
 declare -A host sudo kit fact
 host=([target]=$TARGET [client]=$CLIENT)
@@ -53,7 +53,7 @@ record() {
 			file { print >file }' ||
 		return 1
 	[ -s "$dir/facts.txt" ] || return 1
-	# storage is the last topic, so env.sh has run to its end.
+	# storage is the last topic: without storage.txt, env.sh has not run to its end.
 	[ -n "$facts_only" ] || [ -s "$dir/storage.txt" ] || return 1
 	mv "$dir/facts.txt" "$WORK/facts.$side"
 	sed -n 's/^secret //p' "$WORK/facts.$side" >"$WORK/secrets.$side"
@@ -66,8 +66,8 @@ facts() { sed -n "s/^$2 //p" "$WORK/facts.$1"; }
 # lacks SIDE WHAT: succeed if the machine lacks a tool or module
 lacks() { facts "$1" lacks | grep -qx "$2"; }
 
-# find_address: set TARGET_ADDR unless the user has set it: the first address of an active RDMA port
-# of the target to which the client has a route over an RDMA port
+# find_address: unless the user has set TARGET_ADDR, set it to the first address of the target that
+# belongs to an active RDMA port and that the client reaches through an active RDMA port
 find_address() {
 	local dev port state nd addr
 
@@ -84,7 +84,7 @@ find_address() {
 	return 1
 }
 
-# copy_kit SIDE: make a new directory there with the sources and the settings
+# copy_kit SIDE: make a new directory on the machine, with the sources and the settings
 copy_kit() {
 	local side=$1
 
@@ -102,8 +102,8 @@ copy_kit() {
 	} | on_input "$side" tee "${kit[$side]}/state/settings" >/dev/null
 }
 
-# keep SIDE: start the keeper, which undoes the run if this machine fails. It has an ssh connection
-# of its own; signals from the terminal must not reach it.
+# keep SIDE: start the keeper of a side. The keeper undoes the changes on that side if this machine,
+# which runs the check, fails. Signals from the terminal must not end its ssh connection.
 keep() {
 	local side=$1
 
@@ -123,7 +123,7 @@ keep() {
 	keepers+=($!)
 }
 
-# reset_sides: remove what a failed part has left behind
+# reset_sides: remove what a failed part of the check has left behind on both sides
 reset_sides() {
 	at client reset
 	at target reset

@@ -5,7 +5,8 @@
 
 # --- modules and tool
 
-# build client|target: build modules and tool from the sources of the kit, for the running kernel
+# build client|target: build modules and tool from the sources of the kit for the running kernel, or
+# check that they are installed; the client also needs gencheck
 step_build() {
 	mkdir -p "$KIT/bin"
 	if [ "$HW_MODULES" = build ]; then
@@ -25,7 +26,8 @@ step_build() {
 
 # --- the target
 
-# make_backend MIB memory|null: set $backend to BACKEND, or to a new disk in memory
+# make_backend MIB memory|null: set $backend to the disk that the user has named as BACKEND, or make
+# a null_blk of MIB MiB, which stores data only with "memory"; without null_blk, make a ram disk
 make_backend() {
 	local dir=$NULLB/$HW_NAME setting memory=1
 
@@ -38,7 +40,8 @@ make_backend() {
 	if ! modprobe null_blk nr_devices=0; then
 		[ ! -e /sys/module/brd ] || grep -qx brd "$STATE/loads" ||
 			die "no null_blk, and ram disks are in use: name a BACKEND"
-		# One size for all parts, because brd stays loaded until "node undo"
+		# The ram disk has the same size for all parts, because brd stays loaded until "node
+		# undo".
 		modprobe brd rd_nr=1 rd_size=$((1 << 20)) || die "no null_blk and no ram disk: name a BACKEND"
 		backend=/dev/ram0
 		return
@@ -75,7 +78,7 @@ step_target_down() {
 
 # --- the client
 
-# attach EXPORT [OPTION...]: as in ../lib/rnbd.sh, with the UUID of this run
+# attach EXPORT [OPTION...]: as in ../lib/rnbd.sh, but with the host id that this run has drawn
 attach() {
 	modprobe rnbd || die "modprobe rnbd failed"
 	rnbd attach "$ADDR" "$@" --host-id "$HW_HOST" --loss-timeout 120 || die "attach of $1 failed"
@@ -115,11 +118,12 @@ step_verify() { verify "$(<"$STATE/dev")" "$@"; }
 
 # --- probes on the functions that register memory
 
-# The registration functions of the RDMA core, which all kernel users call, and the functions of
-# soft-RoCE that execute such work requests
+# The functions of the RDMA core by which kernel modules register memory, and the functions of
+# soft-RoCE that execute work requests for registration and invalidation
 REGISTER="ib_alloc_mr ib_alloc_mr_integrity ib_map_mr_sg ib_map_mr_sg_pi ib_dereg_mr_user
 	rxe_reg_fast_mr rxe_invalidate_mr"
-# The functions that post work requests, by driver; all that the kernel has are probed.
+# The functions that post work requests, one per driver; probes are set on those that this kernel
+# has.
 POST="mlx5_ib_post_send mlx4_ib_post_send irdma_post_send bnxt_re_post_send ionic_post_send
 	hns_roce_v2_post_send qedr_post_send ocrdma_post_send erdma_post_send c4iw_post_send
 	pvrdma_post_send rvt_post_send siw_post_send mdl_post_send rxe_post_send"
@@ -129,8 +133,9 @@ has_function() { grep -q " [tT] $1\([[:space:]]\|$\)" /proc/kallsyms; }
 # probe NAME SPECIFICATION: add a kprobe
 probe() { echo "p:$PROBES/$1 $2" >>"$TRACE/kprobe_events"; }
 
-# probe_posts FUNCTION: count the opcodes of the first four work requests in a posted list. n0, n1,
-# ... are the pointers to the next request; a pointer is read only if the one before it is not null.
+# probe_posts FUNCTION: count the opcodes of the first four work requests in a posted list. n0, n1
+# and n2 are the "next" pointers of the first three requests. An opcode is counted only if all
+# pointers that lead to its request are not null.
 probe_posts() {
 	# shellcheck disable=SC2016 # the second argument of the function
 	local name=$1 next='$arg2' fields='' condition='' i
@@ -166,7 +171,7 @@ step_probes_on() {
 	echo 1 >"$TRACE/events/$PROBES/enable" || die "the probes cannot be switched on"
 }
 
-# probes: print the counts as "calls FUNCTION N" and "opcode NUMBER N"
+# probes: print the counts of the probes as lines "calls FUNCTION N" and "opcode NUMBER N"
 step_probes() {
 	awk '$1 !~ /^post_/ { print "calls", $1, $2 }' "$TRACE/kprobe_profile"
 	cat "$TRACE/events/$PROBES"/post_*/hist 2>/dev/null |
@@ -190,7 +195,7 @@ step_wait_state() { wait_for "${2-60}" state_is "$1"; }
 step_counter() { counter "$(<"$STATE/dev")" "$1"; }
 step_wait_over() { wait_for "${3-90}" counter_over "$(<"$STATE/dev")" "$1" "$2"; }
 
-# set_parameter MODULE NAME VALUE: set a parameter until "node undo" restores it
+# set_parameter MODULE NAME VALUE: set a parameter until "node reset" or "node undo" restores it
 step_set_parameter() {
 	local file=/sys/module/$1/parameters/$2
 
@@ -213,8 +218,8 @@ step_port_toggle() {
 	done
 }
 
-# port_down SECONDS: set the network device of the RDMA port down. A timer sets it up after SECONDS;
-# step_port_up does so earlier.
+# port_down SECONDS: set the network device of the RDMA port down. A timer sets it up again after
+# SECONDS, unless step_port_up has done so before.
 step_port_down() {
 	local dev mine
 
@@ -224,7 +229,7 @@ step_port_down() {
 		echo "skip: ssh uses $dev, or its address is not known"
 		exit 77
 	fi
-	# The management queue pair of soft-RoCE fails for good if a packet cannot be sent.
+	# The management queue pair of soft-RoCE fails for good if it cannot send a packet.
 	if grep -qsx "$dev" /sys/class/infiniband/*/parent; then
 		echo "skip: soft-RoCE on $dev makes no connection after its port was down"
 		exit 77
@@ -262,7 +267,8 @@ step_check_start() {
 	wait_for 30 counter_over "$dev" requests 100
 }
 
-# Signal gencheck only: the signal would also end the bash that reports its exit status.
+# Send the signal to gencheck and not to its process group, because the group contains the bash that
+# records the exit status of gencheck.
 step_check_stop() {
 	local pid
 
@@ -280,7 +286,8 @@ step_check_verify() {
 
 # --- the bench
 
-# busy: print the processor time in 1/100 s, the interrupts and the context switches
+# busy: print the busy processor time in 1/100 s, and the numbers of interrupts and context
+# switches, all since the machine was booted
 step_busy() {
 	awk '/^cpu / { busy = $2 + $3 + $4 + $7 + $8 } /^intr / { intr = $2 } /^ctxt / { ctxt = $2 }
 		END { print busy, intr, ctxt }' /proc/stat
@@ -308,8 +315,8 @@ step_bench_detach() {
 	rm -f "$STATE/dev"
 }
 
-# bench_fio RW BS DEPTH NUMJOBS BATCH SECONDS MIB: print a line with step_busy before and after fio,
-# then the JSON of fio
+# bench_fio RW BS DEPTH NUMJOBS BATCH SECONDS MIB: run fio; print a line with the output of
+# step_busy from before and from after the run, then the JSON of fio
 step_bench_fio() {
 	local before opts=() engine=()
 

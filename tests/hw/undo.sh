@@ -3,8 +3,8 @@
 # The changes of a hardware check on a machine and how they are undone: sourced by tests/hw/node.
 #
 # step_begin records the state before the run. step_undo removes the objects of the run by their
-# names, so that it works after an interruption at any point. It compares modules and mounts with
-# the recorded state.
+# names, so that it works after an interruption at any point. It unloads the modules that the
+# run has loaded, and unmounts the file systems that are not in the recorded state.
 
 # The names of the objects that a run makes; those of nvmet are in ../bench/peers.sh.
 HW_NAME=hwcheck
@@ -42,7 +42,7 @@ objects_now() {
 	return 0
 }
 
-# need_unused: fail if the run would disturb objects that are in use on this machine
+# need_unused: fail if objects that the run would make or change already exist on this machine
 need_unused() {
 	local file
 
@@ -62,14 +62,14 @@ step_begin() {
 	modules_now >"$STATE/modules"
 	: >"$STATE/loads"
 	objects_now | sort >"$STATE/before"
-	# The part of the kernel log that is kept begins at this line.
+	# The results contain the kernel log from this line on.
 	echo "rnbd-hw: $HW_RUN begins" >/dev/kmsg
 }
 
 # need_mount TYPE PATH: mount the file system unless it is mounted
 need_mount() { mountpoint -q "$2" || mount -t "$1" "$1" "$2" || die "$2 cannot be mounted"; }
 
-# depends FILE: print the modules that a module of the kit needs, without those of the kit
+# depends FILE: print the modules on which a module of the kit depends, except modules of the kit
 depends() {
 	local name
 
@@ -85,7 +85,8 @@ note_load() {
 		tr - _ >>"$STATE/loads"
 }
 
-# load MODULE [PARAMETER...]: record the modules, then load them
+# load MODULE [PARAMETER...]: record the names of MODULE and of the modules on which it depends,
+# then load them
 load() {
 	local name=$1 file=$KIT/$1.ko dep
 
@@ -102,7 +103,8 @@ load() {
 	fi
 }
 
-# modprobe: replaces the command that the test libraries call; modules stay until "node undo"
+# modprobe: replace the command modprobe, which the test libraries call: record the modules that are
+# loaded, and remove none, because "node undo" unloads them
 modprobe() {
 	local name
 
@@ -115,7 +117,7 @@ modprobe() {
 	esac
 }
 
-# unload_new: unload the modules of the run that are not in use
+# unload_new: unload the modules that the run has loaded and that are not in use
 unload_new() {
 	local name again=1
 
@@ -133,7 +135,7 @@ unloaded() {
 	! modules_now | comm -13 "$STATE/modules" - | grep -qxFf <(sort -u "$STATE/loads")
 }
 
-# end_running: end the process groups of the other steps
+# end_running: end the process groups of other steps that still run
 end_running() {
 	local file pid
 
@@ -172,8 +174,8 @@ remove_client() {
 
 	if [ -e /sys/module/rnbd ] && command -v rnbd >/dev/null; then
 		for disk in /sys/block/rnbd*; do
-			# Without this directory it is no disk of this run: step_begin refuses a
-			# machine with such disks.
+			# Each attached disk has this directory. Only this run can have attached the
+			# disk, because step_begin refuses a machine that already has one.
 			[ -d "$disk/rnbd" ] || continue
 			note "detaching ${disk##*/}"
 			timeout 90 rnbd detach "${disk##*/}" || timeout 90 rnbd detach "${disk##*/}" --force
@@ -234,7 +236,7 @@ step_reset() {
 	remove_target
 }
 
-# undo: restore the machine; the directory of the kit stays, for its logs
+# undo: restore the machine; the directory of the kit stays, because it contains the logs
 step_undo() {
 	exec 9>"$KIT/undo.lock"
 	flock 9
@@ -268,8 +270,8 @@ step_leftovers() {
 	return 1
 }
 
-# keeper: tests/hw/run sends a line every few seconds, and "end" after its own undo. If the lines
-# stop, this machine restores itself and removes the kit.
+# keeper: tests/hw/run sends a line every few seconds, and the line "end" after it has undone the
+# run. If no line arrives for 60 s, this machine restores itself and removes the kit.
 step_keeper() {
 	local line
 

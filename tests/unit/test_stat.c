@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the statistics of disks: the table of the numbers, the stat line of the block layer,
+ * Tests of the statistics of disks: the table of the values, the stat line of the block layer,
  * rates of disks that are attached and detached between samples, and the text for Prometheus.
  */
 #include <ctype.h>
@@ -22,7 +22,10 @@
 
 #define NEAR	0.000000001
 
-/* Each number has a row with a valid metric and key that no other row has. */
+/*
+ * Each value has a row in value_infos. Its metric and its key are valid and differ from those of
+ * all other rows.
+ */
 static void test_table(void **state)
 {
 	size_t i, j;
@@ -118,7 +121,7 @@ static void test_rates(void **state)
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 2.5, 25);
 
-	/* If nothing has happened, no rate divides by zero. */
+	/* No counter has changed: entries_per_frame must be 0, although its divisor is 0. */
 	now = make_sample(3500, 3000, 10);
 	rates_between(&old, &now, &rates);
 	assert_float_equal(rates.seconds, 2.5, NEAR);
@@ -126,7 +129,10 @@ static void test_rates(void **state)
 	assert_float_equal(rates.entries_per_frame, 0, 0);
 }
 
-/* If a disk was attached since the first sample, its counters have started at the attach. */
+/*
+ * If a disk was attached after the older sample, its counters started at 0 then. So rates_between()
+ * must compute the rates since the attach.
+ */
 static void test_anew(void **state)
 {
 	struct sample old = make_sample(1000, 60000, 10), now = make_sample(3000, 500, 4);
@@ -139,18 +145,26 @@ static void test_anew(void **state)
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 4);
 
-	/* The counters are higher, but the disk was attached after the first sample. */
+	/*
+	 * All counters are higher than in the older sample, but the disk was attached after that
+	 * sample.
+	 */
 	now = make_sample(3000, 500, 40);
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 40);
 
-	/* The disk has been attached for longer than the other one, but in another session. */
+	/*
+	 * In the newer sample the time since the attach is longer, but the session is another one.
+	 */
 	old.disk.attached_ms = 100;
 	now.disk.session_id[3] = 1;
 	rates_between(&old, &now, &rates);
 	check_rates(&rates, 0.5, 40);
 
-	/* The session ids are equal, or hidden from this user, but one counter is lower. */
+	/*
+	 * The session ids are equal, as they also are if this user may not see them. One counter is
+	 * lower.
+	 */
 	now.disk.session_id[3] = 0;
 	old.value[VALUE_RESENT_REQUESTS] = now.value[VALUE_RESENT_REQUESTS] + 1;
 	rates_between(&old, &now, &rates);
@@ -183,7 +197,7 @@ static void write_line(const char *path, const char *line)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Make the files of a disk, except that of the number @missing. SYS_BLOCK is "sys" here. */
+/* Make the sysfs files of a disk, except the file of value @missing. SYS_BLOCK is "sys" here. */
 static void make_disk(size_t missing)
 {
 	char path[64], text[24];
@@ -227,7 +241,10 @@ static char *print(const struct samples *samples, bool loaded)
 	return text;
 }
 
-/* A counter that the module does not have is marked as missing; the others are valid. */
+/*
+ * If the kernel module has no file for a counter, the sample marks this counter as missing, and the
+ * other values of the sample are valid.
+ */
 static void test_missing(void **state)
 {
 	char dir[] = "/tmp/rnbd-test-stat.XXXXXX";
@@ -261,7 +278,10 @@ static void test_missing(void **state)
 	assert_non_null(strstr(text, "rnbd_sq_stalls_total{"));
 	free(text);
 
-	/* The disk disappears while its files are read: one directory, then all of it. */
+	/*
+	 * The disk disappears while its files are read. First only its directory "rnbd" is removed,
+	 * then all of its directories.
+	 */
 	remove_disk();
 	assert_int_equal(sample_take(&disk, &sample), -ENODEV);
 	assert_int_equal(unlink("sys/rnbd0/stat") | rmdir("sys/rnbd0") | rmdir("sys"), 0);
@@ -337,7 +357,10 @@ static void test_prometheus(void **state)
 	check_has(text, "# TYPE rnbd_pool_used_bytes gauge");
 	assert_int_equal(count(text, "state=\""), 10);
 
-	/* Each metric has one HELP line, one TYPE line, and the samples of both disks in a row. */
+	/*
+	 * Each metric has one HELP line, one TYPE line, and a sample of each disk in adjacent
+	 * lines.
+	 */
 	for (i = 0; i < NR_VALUES; i++) {
 		const char *metric = value_infos[i].metric;
 		const char *at;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the mapping of errors against the table in
- * Documentation/reference/protocol-errors.rst: errno of the storage, status of the reply, errno of
- * the disk.
+ * Tests that errors are mapped as in the table of Documentation/reference/protocol-errors.rst: the
+ * errno of the storage to the status of the reply, and this status to the errno of the disk.
  */
 #include "unit.h"
 #include "status.h"
@@ -64,9 +63,8 @@ static void test_rows(void **state)
 }
 
 /*
- * All statuses except OK are errors, unknown numbers included. Only GONE is a path error. Only
- * after NOMEM and CLOSED, which mean that the request was not executed, the client sends it
- * again.
+ * All statuses except OK are errors, also unknown numbers. Only GONE is a path error. Only NOMEM
+ * and CLOSED yield ENOMEM: the target has not executed the request, and the client sends it again.
  */
 static void test_statuses(void **state)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests that the wire format does not change by accident: each member has the offset and the
- * size of version 1, and the encoders write the expected bytes. The expected numbers are
- * literals, not derived from the structures. More control entries are tested in wire/ctl.c.
+ * Tests that the wire format does not change by accident: each member has its offset and size of
+ * version 1 of the protocol, and the encoders write the expected bytes. The expected numbers are
+ * literals, not derived from the structures. wire/ctl.c tests more control entries.
  */
 #include "cm.h"
 #include "discover.h"
@@ -409,7 +409,7 @@ static void test_golden_connection(void **state)
 	assert_memory_equal(&rej_wire, rej_golden, sizeof(rej_golden));
 }
 
-/* Each member has a value of its own, so that members in the wrong place are detected. */
+/* Each member has a different value, so that a member in the wrong place is detected. */
 static void test_golden_login(void **state)
 {
 	const struct rnbd_login_info info = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the workers that exports share (drivers/target/workers.c): the floor of an export is
- * always available, exports take turns at the spare workers, and the items of an export begin
- * in order, without a loss.
+ * always available to this export, exports take turns at the spare workers, and the items of an
+ * export begin in the order in which they were added, and none is lost.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 struct item {
 	struct rnbdt_worker_item item;
 	u32 user;
-	u32 order;			/* position among the items of its export */
+	u32 order;			/* number of earlier items of its export */
 	bool waits;
 };
 
@@ -47,8 +47,8 @@ static int set_up(void **state)
 }
 
 /*
- * Check that the number of workers is constant, and that items of an export wait only if its
- * floor is in use and no worker is spare.
+ * Check that the number of workers is constant, and that items of an export wait only if all
+ * workers of its floor and all spare workers are in use.
  */
 static void check(void)
 {
@@ -70,7 +70,7 @@ static void check(void)
 
 static void begin(struct item *item)
 {
-	/* Items of an export begin in their order. */
+	/* Items of an export begin in the order in which they were added. */
 	assert_int_equal(item->order, taken[item->user]);
 	taken[item->user]++;
 	begun[item->user]++;
@@ -96,7 +96,10 @@ static bool add(u32 user)
 	return false;
 }
 
-/* End an item of an export. Return the export whose item begins, or USERS if there is none. */
+/*
+ * End a running item of export @user. Return the export whose waiting item gets the worker and
+ * begins, or USERS if no item begins.
+ */
 static u32 end(u32 user)
 {
 	struct rnbdt_worker_item *next;
@@ -126,11 +129,14 @@ static void test_hung_export(void **state)
 	/* An export whose storage hangs takes its floor and all spare workers. */
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(add(0), i < FLOOR + SPARE);
-	/* The floors of all other exports are available. */
+	/* Each other export still gets all workers of its floor. */
 	for (i = 0; i < FLOOR * (USERS - 1); i++)
 		assert_true(add(1 + i % (USERS - 1)));
 	assert_false(add(1));
-	/* The worker that becomes free is in the floor of this export, so its item is next. */
+	/*
+	 * The worker that becomes free belongs to the floor of export 1, so the waiting item of
+	 * export 1 gets it.
+	 */
 	assert_int_equal(end(1), 1);
 	assert_int_equal(end(1), USERS);
 }
@@ -145,7 +151,10 @@ static void test_turns(void **state)
 	for (j = 0; j < 3; j++)
 		for (i = 0; i < FLOOR + 100; i++)
 			assert_int_equal(add(1 + j), i < FLOOR);
-	/* The exports with waiting items take turns at the workers beyond the first one's floor. */
+	/*
+	 * Export 0 ends its items that use spare workers. Exports 1 to 3 have waiting items and
+	 * take turns at these workers.
+	 */
 	for (i = 0; i < 3 * 8; i++) {
 		j = end(0);
 		assert_in_range(j, 1, 3);
@@ -153,7 +162,10 @@ static void test_turns(void **state)
 	}
 	for (j = 0; j < 3; j++)
 		assert_int_equal(got[j], 8);
-	/* The remaining workers are the floor of the first export, so no item begins. */
+	/*
+	 * The last workers of export 0 are its floor, which no other export may use, so no item
+	 * begins.
+	 */
 	for (i = 0; i < FLOOR; i++)
 		assert_int_equal(end(0), USERS);
 }
@@ -167,7 +179,7 @@ static void test_random(void **state)
 	for (round = 0; round < 50; round++) {
 		nr_items = 0;
 		for (i = 0; i < ITEMS || nr_items < ITEMS / 2; i++) {
-			/* Some exports have much more to do than others. */
+			/* Most items are of the exports 0 to 3. */
 			user = unit_random_below(&rnd, USERS);
 			if (unit_random_below(&rnd, 3))
 				user /= 4;
@@ -176,7 +188,7 @@ static void test_random(void **state)
 			else if (begun[user])
 				end(user);
 		}
-		/* All running items end, so all waiting items get their turns. */
+		/* End the running items, and the items that begin then, until no item is left. */
 		do {
 			some = false;
 			for (user = 0; user < USERS; user++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the bytes of control entries' bodies in version 1.
+ * Tests of the encoding of control entries in version 1 of the protocol.
  */
 #include "attach.h"
 #include "fixture.h"
@@ -65,7 +65,7 @@ static void test_ctl_lease(void **state)
 	assert_memory_equal(&want, "\x04\x03\x02\x01\0\0\0", 8);
 }
 
-/* Each member has a value of its own, so that members in the wrong place are detected. */
+/* Each member has a different value, so that a member in the wrong place is detected. */
 static void test_ctl_attach(void **state)
 {
 	const struct rnbd_attach_info info = {

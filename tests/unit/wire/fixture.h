@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tests of test_wire.c that are in files of their own.
+ * Tests that test_wire.c runs and that are in separate files.
  */
 #ifndef RNBD_UNIT_WIRE_FIXTURE_H
 #define RNBD_UNIT_WIRE_FIXTURE_H
