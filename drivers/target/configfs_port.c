@@ -4,8 +4,7 @@
  *
  * Operation: addr and port can be changed while the port is disabled. A link in exports offers
  * an export. Removing the link closes the attachments of the export on this port, and the sessions
- * of hosts that may use no other export there. Links are numbered in the order of their creation;
- * discover.c uses the numbers.
+ * of hosts that may use no other export there.
  *
  * Ownership: a port is freed with the last reference on its directory. Its directory "exports"
  * holds one reference (configfs.c), and each session holds one.

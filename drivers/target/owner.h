@@ -15,7 +15,10 @@ struct rnbdt_host;
 struct rnbdt_owner;
 struct rnbdt_session;
 
-/* Highest generation that userspace may restore; the values above are left for later changes. */
+/*
+ * Highest owner generation that userspace may restore. Each later change of the owner increases
+ * the generation, so higher values must be left.
+ */
 #define RNBDT_OWNER_GENERATION_MAX	(U32_MAX - U32_MAX / 16)
 
 void rnbdt_owner_init(struct rnbdt_export *export);

@@ -28,10 +28,10 @@
  */
 u32 rnbdt_page_size(u64 bits, u64 cap, u32 least)
 {
-	/* The lowest bit of @bits is the largest power of two that divides all pieces. */
+	/* The lowest set bit of @bits is the largest power of two that divides all of the values. */
 	u64 sizes = cap & (((bits & -bits) << 1) - 1) & U32_MAX;
 
-	/* Keep the highest bit alone. */
+	/* Clear all bits except the highest one. */
 	while (sizes & (sizes - 1))
 		sizes &= sizes - 1;
 	return sizes > least ? sizes : least;

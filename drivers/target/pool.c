@@ -10,22 +10,24 @@
  *
  * A request that names a slot without a segment, or units beyond the end of the segment, is a
  * protocol error. New segments get the slots in turn, so a slot stays empty for a while after
- * its segment was released, and a request that still names it is detected. If the slot has a new
- * segment already, the request damages only data of its own session.
+ * its segment was released, and a request that still names the released segment is detected. If
+ * the slot already has a new segment, the request is not detected, but it can damage only data
+ * of its own session.
  *
  * Ownership
  *
  * The session owns the pool and shares it with no other session: the memory regions belong to
- * its protection domain. The pool owns the segments in its slots. Requests hold no reference on
- * the segments that they name; rnbdt_pool_scan() finds these segments.
+ * the protection domain of the session. The pool owns the segments in its slots. Requests hold no
+ * reference on the segments that they name; rnbdt_pool_scan() finds the segments that requests
+ * in flight name.
  *
  * Concurrency
  *
  * The login work, and later the lease work, adds and removes segments under the host lock.
  * Readers find segments under RCU. The teardown frees the pool after the queue pairs are
- * destroyed and the backend has no request. A frame handler changes rnbdt_req.turn, then writes
- * the extents, then sets rnbdt_req.busy. So the scan detects that a tag was used again while it
- * read the extents.
+ * destroyed and the backend has no request of the session. A frame handler changes
+ * rnbdt_req.turn, then writes the extents, then sets rnbdt_req.busy. So rnbdt_pool_scan()
+ * detects that a tag was used again while it read the extents.
  *
  * Errors
  *
@@ -48,17 +50,18 @@
 #include "session.h"
 
 /*
- * Limits of the size of the largest segment, and the least number of such segments in a pool. A
- * segment can be returned only as a whole, when no request uses any of it.
+ * Limits in units of the size of the largest segment, and the number of such segments in a pool
+ * at its ceiling, unless a limit applies. A pool has several segments because a segment can be
+ * returned only as a whole, when no request uses any part of it.
  */
 #define RNBDT_SEGMENT_UNITS_MIN	256U
 #define RNBDT_SEGMENT_UNITS_MAX	4096U
 #define RNBDT_SEGMENTS_OF_POOL	8
 
-/* Nanoseconds in the storage after which a request counts as slow */
+/* A request that the storage has not completed this many ns after its arrival counts as slow. */
 #define RNBDT_POOL_HUNG		NSEC_PER_SEC
 
-/* Slots per largest segment beyond the floor, because segments granted later may be smaller */
+/* Slots for the space of one largest segment beyond the floor: smaller segments can fill it. */
 #define RNBDT_SLOTS_PER_SEGMENT	8
 
 /**
@@ -85,7 +88,8 @@ u32 rnbdt_pool_segment_units(struct ib_device *dev, u32 max_units)
  * @max_units: ceiling of the pool in units
  *
  * Context: any.
- * Return: number of slots. A pool that can grow has more, because later segments may be small.
+ * Return: number of slots. A pool that can grow has more slots than segments of the largest size
+ * fit into it, because segments that are granted later can be smaller.
  */
 u32 rnbdt_pool_slots(u32 segment_units, u32 floor_units, u32 max_units)
 {
@@ -139,7 +143,7 @@ int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 	seg->slot = slot;
 	pool->next_slot = slot + 1;
 	pool->nr_taken++;
-	/* A generation of 0 is not valid; a session does not live for 2^32 grants. */
+	/* The generation is never 0: a session does not last for 2^32 grants. */
 	seg->generation = ++pool->generation;
 	return 0;
 }
@@ -175,7 +179,7 @@ void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 /**
  * rnbdt_pool_remove - remove a segment from its slot
  * @pool: pool
- * @seg: segment that no request names and none may name
+ * @seg: segment that no request in flight names, and that no later request may name
  *
  * Context: lease work or teardown, host lock held.
  */
@@ -200,7 +204,10 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  */
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot)
 {
-	/* The caller holds RCU, the host lock, or a request that names the segment. */
+	/*
+	 * Without a lockdep condition: the caller is an RCU reader, holds the host lock, or has a
+	 * request that names the segment.
+	 */
 	return slot < pool->nr_slots ? rcu_dereference_raw(pool->slots[slot]) : NULL;
 }
 
@@ -284,8 +291,8 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 			named->units[i] = READ_ONCE(treq->req.extents[i].units);
 		}
 		/*
-		 * If a later use of the tag wrote these extents, the next read of turn shows it.
-		 * Pairs with smp_wmb() in rnbdt_queue_request().
+		 * If a later use of the tag has written one of these extents, the next read of
+		 * turn returns another value. Pairs with smp_wmb() in rnbdt_queue_request().
 		 */
 		smp_rmb();
 	} while (READ_ONCE(treq->turn) != turn);
@@ -296,13 +303,17 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnbdt_segment *seg)
 {
 	/*
-	 * Only the client delays a reply after the storage is done, by withholding credits. A
-	 * request that came long after RECLAIM was sent must not extend the deadline.
+	 * A request that the storage has completed does not count: only the client can still delay
+	 * the reply, by withholding credits. Nor does a request that arrived long after RECLAIM was
+	 * sent.
 	 */
 	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
 }
 
-/* Mark the slots that a request names. The request is slow if it came before @slow_ns. */
+/*
+ * Mark the slots that a request names. The request is slow if it arrived before @slow_ns and the
+ * storage has not completed it.
+ */
 static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *named,
 			    bool deadlines, u64 slow_ns)
 {
@@ -316,14 +327,14 @@ static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *n
 			continue;
 		if (!deadlines || rnbdt_pool_excuses(named, rnbdt_pool_find(pool, slot)))
 			__set_bit(slot, pool->named);
-		/* Several requests may name the same units: limit the sum. */
+		/* Several requests can name the same units: limit the sum. */
 		if (slow)
 			pool->slow[slot] = min(pool->slow[slot] + named->units[i],
 					       1U << pool->shift);
 	}
 }
 
-/* Return a queue that has joined, or NULL. A joined queue is freed only by the teardown. */
+/* Return a queue if it has joined, else NULL. Only the teardown frees a queue that has joined. */
 static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 {
 	/* pairs with the release when the queue was added */
@@ -335,13 +346,14 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 /**
  * rnbdt_pool_scan - find the segments that requests of the session name
  * @s: live session, or one whose queue pairs are drained
- * @deadlines: ignore requests that do not extend the deadline of a reclaimed segment: those
- *	that the storage has completed, and those that came after rnbdt_segment.asked_ns
+ * @deadlines: if true, rnbdt_pool_named() ignores the requests that do not extend the deadline
+ *	of a reclaimed segment: those that the storage has completed, and those that were
+ *	decoded after rnbdt_segment.asked_ns of the segment
  *
- * rnbdt_pool_named() and rnbdt_pool_slow() return the results. The scan may miss a request
- * that begins while it runs.
+ * rnbdt_pool_named() and rnbdt_pool_slow() return the results. The scan can miss a request
+ * that arrives during the scan.
  *
- * Context: lease work or teardown; may sleep, and may run for long.
+ * Context: lease work or teardown; may sleep, and can take long.
  */
 void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
@@ -357,7 +369,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 		struct rnbdt_queue *q;
 
 		q = rnbdt_pool_queue(s, i);
-		/* The depth may shrink now, but only by tags that no request in flight uses. */
+		/* The depth can shrink now, but only by tags that no request in flight uses. */
 		rcu_read_lock();
 		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++) {
 			if (rnbdt_pool_read_req(pool, treq, &named))
@@ -424,7 +436,7 @@ void rnbdt_pool_free(struct rnbdt_pool *pool)
 /**
  * rnbdt_piece_start - start to iterate over the memory of a request
  * @it: iterator to initialise
- * @treq: READ or WRITE in flight, whose segments are therefore not freed
+ * @treq: READ or WRITE; while it is in flight, its segments are not freed
  *
  * Context: any.
  */
@@ -440,10 +452,11 @@ void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbdt_req *treq)
 /**
  * rnbdt_piece_next - return the next piece of contiguous memory
  * @it: iterator
- * @page: set to the first page; the piece begins at its start
+ * @page: set to the first page of the piece, which begins at offset 0 of this page
  *
  * Context: any.
- * Return: bytes, or 0 at the end. All pieces except the last are whole units.
+ * Return: length of the piece in bytes, or 0 if no piece is left. All pieces except the last one
+ * of a request have whole units.
  */
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 {
@@ -470,7 +483,7 @@ u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 
 /**
  * rnbdt_piece_count - count the contiguous pieces of the memory of a request
- * @treq: READ or WRITE in flight, whose segments are therefore not freed
+ * @treq: READ or WRITE; while it is in flight, its segments are not freed
  *
  * Context: any.
  * Return: number of pieces.

@@ -5,19 +5,19 @@
  * Operation: an enabled port has one listening connection id. This file checks the form and the
  * device of a connection request, then passes it to connect.c.
  *
- * Ownership: the context that clears port->cm_id under rnbdt_lock destroys the listener.
- * rnbdt_port_disable() does so, or the event handler when the device is removed or the address
- * moves to another device: the non-zero return of the handler makes the connection manager
- * destroy the id. The id of a refused connection is destroyed in the same way. The id of an
- * accepted connection belongs to its session.
+ * Ownership: the context that sets port->cm_id to NULL under rnbdt_lock destroys the listener.
+ * This context is rnbdt_port_disable(), an attempt to listen that fails, or the event handler
+ * when the device is removed or the address moves to another device. The event handler then
+ * returns non-zero, so that the connection manager destroys the id. For a refused connection the
+ * event handler returns non-zero, too. The id of an accepted connection belongs to its session.
  *
  * Concurrency: port->lock serialises enabling and disabling. Handlers run under the handler
- * mutex of the listener and take rnbdt_lock, never port->lock, so the listener can be destroyed
- * under port->lock.
+ * mutex of the listener and take rnbdt_lock, never port->lock. So a context that holds port->lock
+ * can destroy the listener, which waits for the handlers.
  *
  * Errors: a malformed request is refused before memory is allocated. A port that has lost its
  * listener keeps its configuration and tries to listen every RNBDT_PORT_RETRY until it succeeds
- * or is disabled. Memory reclaim may wait for the disk of a client that waits for the port, so
+ * or is disabled. Memory reclaim can wait for the disk of a client that waits for the port, so
  * this file allocates memory without I/O.
  */
 
@@ -78,11 +78,11 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (!(dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "the device has no fast registration");
-	/* On iWARP the sink of an RDMA READ must be registered with remote write access. */
+	/* On iWARP the client would have to allow remote writes to the sink of an RDMA READ. */
 	if (rdma_protocol_iwarp(dev, id->port_num))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "iWARP is not supported");
-	/* The target's queue pair takes over this count and would repeat a SEND forever. */
+	/* The target's queue pair takes over this count: it would repeat a refused SEND forever. */
 	if (conn->rnr_retry_count == RNBDT_RNR_FOREVER)
 		return rnbdt_port_reject(id, RNBD_ST_MALFORMED,
 					 "the RNR retry count is unlimited");
@@ -95,16 +95,16 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 }
 
 /*
- * Give up a listener without a device; rnbdt_port_retry() makes another one. Returns whether
- * the connection manager must destroy @id.
+ * Give up a listener that has lost its device or its address; rnbdt_port_retry() creates another
+ * one. Return true if the connection manager must destroy @id.
  */
 static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const char *reason)
 {
 	bool ours;
 
 	/*
-	 * Once cm_id is cleared, rnbdt_port_disable() does not wait for this handler, so the
-	 * port must not be accessed after rnbdt_lock is released.
+	 * Once port->cm_id is NULL, rnbdt_port_disable() does not wait for this handler. So the
+	 * port can be freed as soon as rnbdt_lock is released.
 	 */
 	down_write(&rnbdt_lock);
 	ours = port->cm_id == id;
@@ -117,11 +117,11 @@ static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const
 		pr_warn("port %s: %s\n", rnbdt_port_name(port), reason);
 	}
 	up_write(&rnbdt_lock);
-	/* Otherwise rnbdt_port_disable() destroys the listener. */
+	/* If @ours is false, another context destroys the listener. */
 	return ours;
 }
 
-/* Handle events of the listener, and the first event of every connection. */
+/* Handle events of a listener. @id of a connection request is the id of the new connection. */
 static int rnbdt_port_cm_event(struct rdma_cm_id *id,
 			       struct rdma_cm_event *event)
 {
@@ -133,7 +133,7 @@ static int rnbdt_port_cm_event(struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		return rnbdt_port_lost(port, id, "the RDMA device was removed");
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		/* The id stays bound to the device that had the address before. */
+		/* The listener stays bound to the device that had the address before. */
 		return rnbdt_port_lost(port, id, "the address has moved to another device");
 	default:
 		pr_debug("port %s: %s\n", rnbdt_port_name(port),
@@ -174,7 +174,7 @@ static int rnbdt_port_listen(struct rnbdt_port *port,
 	}
 
 	/*
-	 * After the id is bound, the removal of its device may clear port->cm_id. Block the
+	 * After the id is bound, the removal of its device can set port->cm_id to NULL. Block the
 	 * handler until the id listens.
 	 */
 	rdma_lock_handler(id);
@@ -215,7 +215,7 @@ static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr
 
 	lockdep_assert_held(&port->lock);
 
-	/* Set the state first: a connection request may arrive before rdma_listen() returns. */
+	/* Set the state first: a connection request can arrive before rdma_listen() returns. */
 	rnbdt_port_set_state(port, RNBDT_PORT_LISTENING);
 	ret = rnbdt_port_listen(port, addr);
 	if (ret) {
@@ -235,7 +235,7 @@ static void rnbdt_port_retry(struct work_struct *work)
 	struct sockaddr_storage addr;
 	bool again = true;
 
-	/* Do not block a worker while another context disables the port. */
+	/* If another context enables or disables the port, retry later: do not block a worker. */
 	if (mutex_trylock(&port->lock)) {
 		again = port->state == RNBDT_PORT_NO_DEVICE &&
 			(rnbdt_port_address(port, &addr) ||

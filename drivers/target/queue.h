@@ -101,12 +101,12 @@ struct rnbdt_req {
 	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
 };
 
-/* Requests per allocation; a queue begins with as many. */
+/* Requests per allocation; a queue begins with one such allocation. */
 #define RNBDT_REQ_CHUNK		RNBD_DEPTH_FIRST
 
 /**
  * struct rnbdt_req_chunk - requests with consecutive tags
- * @rcu: delays kfree() until no reader uses the requests; kfree_rcu() requires it near the start
+ * @rcu: delays kfree() until no reader uses the requests; near the start, as kfree_rcu() requires
  * @reqs: requests
  */
 struct rnbdt_req_chunk {
@@ -131,10 +131,10 @@ enum rnbdt_join_state {
 
 /**
  * enum rnbdt_join_step - next step of a queue that joins
- * @RNBDT_JOIN_AWAITS_JOIN: the client sends a JOIN entry
- * @RNBDT_JOIN_AWAITS_PROOF: the client sends a PROOF entry
- * @RNBDT_JOIN_VERIFIES: the target verifies the proof
- * @RNBDT_JOIN_REFUSED: the client disconnects
+ * @RNBDT_JOIN_AWAITS_JOIN: the client must send a JOIN entry
+ * @RNBDT_JOIN_AWAITS_PROOF: the client must send a PROOF entry
+ * @RNBDT_JOIN_VERIFIES: the target must verify the proof
+ * @RNBDT_JOIN_REFUSED: the target has refused the queue; the client must disconnect
  */
 enum rnbdt_join_step {
 	RNBDT_JOIN_AWAITS_JOIN,
@@ -156,7 +156,7 @@ enum rnbdt_join_step {
  * @verify_work: verifies the proof, on rnbdt_login_wq
  * @expire_work: ends a queue that does not join in time, on rnbdt_timer_wq
  * @abort_work: tears down a queue that has failed, on rnbdt_hangup_wq
- * @destroy_work: destroys the connection id of such a queue, on rnbdt_linger_wq
+ * @destroy_work: destroys the connection id of a queue that has failed, on rnbdt_linger_wq
  */
 struct rnbdt_join {
 	struct list_head entry;
@@ -175,7 +175,7 @@ struct rnbdt_join {
 
 /**
  * struct rnbdt_accept - acceptance of a connection
- * @responder_resources: RDMA READs that the client wants to have in flight; constant
+ * @responder_resources: number of RDMA READs that the client requests to have in flight; constant
  * @accept_work: creates the ring and accepts the connection, on rnbdt_login_wq; holds a
  *	reference on the session and is counted in rnbdt_conn.connecting
  * @ended: completed when @accept_work no longer changes the queue pair
@@ -195,13 +195,13 @@ struct rnbdt_accept {
  * @accept: acceptance of the connection
  * @join_state: enum rnbdt_join_state; changes once, by cmpxchg()
  * @join: admission to the session; NULL for queue 0; constant
- * @chunks: requests by tag, an array of chunks for the granted depth; NULL before the login. A
- *	chunk is NULL while the client may not use its tags; written by the slots work of
- *	@ring, before @ring allows the tags
+ * @chunks: requests by tag, an array of chunks for the granted depth; NULL until the login
+ *	(queue 0) or the join. A chunk is NULL while the client may not use its tags; written by
+ *	the slots work of @ring, before @ring allows the tags
  * @nr_chunks: number of allocated chunks; slots work of @ring
  * @done: completed requests whose reply is not in a frame yet
  * @nr_done: length of @done; written under ring->lock, read without
- * @done_inline: bytes of READ data of @done that the client accepts inside a frame
+ * @done_inline: bytes of READ data of the requests in @done that the client accepts in a frame
  * @query: tag + 1 of the request that the client asks about (QUERY), or 0; written under
  *	ring->lock, read without
  * @query_id: id of that query, which the answer repeats; ring->lock
@@ -210,16 +210,16 @@ struct rnbdt_accept {
  * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
  * @charged: bytes of the queue that are charged to the host; host lock
  * @reserved: bytes of @charged that the session had reserved for the queue; host lock
- * @inflight: requests in the backend, plus one until the ring is drained
- * @begun: work items that requests of the present frame have queued; frame handler
+ * @inflight: requests that were accepted and are not completed, plus one until the ring is drained
+ * @begun: number of work items that requests of the present frame have queued; frame handler
  * @several: the latest frame has queued more than one work item; written by the frame
  *	handler, read by the work items
  * @reply_work: sends replies, on rnbdt_reply_wq
  * @idle: completed when @inflight is zero
  * @rcu: delays kfree() until no reader uses @stats
  *
- * The handler of a connection request allocates a queue. The teardown frees it
- * after it has destroyed @cm_id, so that no handler can use a freed queue.
+ * The handler of a connection request allocates a queue. The teardown destroys @cm_id before it
+ * frees the queue, so that no handler can use a freed queue.
  */
 struct rnbdt_queue {
 	struct rnbd_ring ring;

@@ -2,18 +2,19 @@
 /*
  * Memory of a queue, and the end of its connection.
  *
- * Operation: the handler of a connection request allocates a queue. The first requests, one per
- * tag, are allocated when the depth is known: at the login for queue 0, and when they join for
- * the other queues. Further requests are allocated and freed as the client asks. The teardown
- * stops the ring. When the backend has completed all requests, the teardown destroys the ring
- * and the connection id, and frees the queue.
+ * Operation: the handler of a connection request allocates a queue. A queue has a request
+ * structure for each tag that the client may use. The first structures are allocated when the
+ * depth is known: for queue 0 at the login, and for another queue when the queue joins. Further
+ * ones are allocated and freed when the client changes the number of tags. The teardown stops,
+ * drains and destroys the ring. It frees the queue when the backend has completed all requests
+ * and the connection id is destroyed.
  *
- * Concurrency: only the teardown calls rnbdt_queue_stop(), rnbdt_queue_wait_idle() and
- * rnbdt_queue_free(), in this order. q->inflight starts at one; rnbdt_queue_wait_idle() drops
- * that count after the ring was drained.
+ * Concurrency: only the teardown of a session calls rnbdt_queue_stop(), rnbdt_queue_wait_idle()
+ * and rnbdt_queue_free() for a queue that has joined, in this order. q->inflight starts at one;
+ * rnbdt_queue_wait_idle() subtracts this one after the ring was drained.
  *
- * Errors: if an allocation fails, the connection or the login is refused, or the client gets
- * fewer requests than it asked for.
+ * Errors: if an allocation fails, the connection or the login is refused, or the client may use
+ * fewer tags than it requested.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -106,7 +107,7 @@ int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q)
 /**
  * rnbdt_queue_set_depth - allocate or free requests, so that there are as many as a depth needs
  * @q: queue that has joined its session
- * @depth: requests that may be in flight; the client uses only lower tags
+ * @depth: number of requests that may be in flight; the client uses only tags below @depth
  *
  * Context: slots work of the ring; may sleep.
  * Return: @depth, or less if there is no memory or a limit forbids more.
@@ -121,7 +122,7 @@ u16 rnbdt_queue_set_depth(struct rnbdt_queue *q, u16 depth)
 			;
 	while (q->nr_chunks > nr)
 		rnbdt_queue_shrink(q);
-	/* Correct the charge if fewer requests were allocated than charged. */
+	/* Charge for the present requests only: some were freed, or an allocation has failed. */
 	rnbdt_queue_budget_requests(q, q->nr_chunks);
 	return min_t(u32, depth, q->nr_chunks * RNBDT_REQ_CHUNK);
 }
@@ -132,7 +133,7 @@ u16 rnbdt_queue_set_depth(struct rnbdt_queue *q, u16 depth)
  * @depth: number of requests that the client keeps
  *
  * Context: completion handler of @q.
- * Return: true if the tags from @depth on are unused.
+ * Return: true if no request in flight uses a tag of @depth or higher.
  */
 bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
 {
@@ -165,7 +166,7 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 		return -ENOMEM;
 	queues[0] = s->queue0;
 	rnbdt_host_lock(s->host);
-	/* The teardown of a closing session reads the array without the lock. */
+	/* If the session is closing, its teardown already reads the array without the lock. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
 		rnbdt_host_unlock(s->host);
 		kvfree(queues);
@@ -197,8 +198,8 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
  * rnbdt_queue_wait_idle - wait until no context uses the requests of a queue
  * @q: drained queue of a session without bound attachments
  *
- * The storage has completed all requests, and no work item submits any. However, a context that
- * has just answered a request may still use the queue.
+ * When this function is called, the storage has completed all requests, and no work item submits
+ * any. However, a context that has just completed a request can still use the queue.
  *
  * Context: process context; may sleep briefly. Called once per queue.
  */

@@ -5,14 +5,14 @@
  * Operation
  *
  * A single limit covers the rings, requests and queue pairs of all queues, the memory that requests
- * need while they are in flight, and the memory of attachments (attached.c). Each host may use a
- * share of the limit.
+ * need while they are in flight, and the memory of attachments (attached.c). Each host may use
+ * seven eighths of the limit.
  *
  * The queues of a session have a floor, like a pool (budget.c): the memory with which each queue
  * begins. The floor is charged at the login as far as the limits allow, so that the memory is
- * available when a queue joins. Rings and requests grow beyond the floor only up to fifteen
- * sixteenths of the limit, so that a new session finds its floor at once. A ring that cannot
- * grow is no error.
+ * available when a queue joins. Rings and requests may grow beyond the floor only while all
+ * charges together are at most fifteen sixteenths of the limit, so that a new session finds its
+ * floor at once. A ring that cannot grow is no error.
  *
  * Ownership
  *
@@ -23,14 +23,16 @@
  *
  * The host lock protects the accounts of the host and of its sessions. All hosts share the sums,
  * which are atomic. A context first charges the memory, then compares the sums with the limits,
- * and returns the memory if a limit is exceeded. A full barrier separates charge and comparison,
- * because these may concern different sums. So a limit is exceeded only until that comparison,
- * but if several contexts want the last memory all of them may be refused. The account of
- * requests in flight is atomic. A changed limit applies to later charges only.
+ * and cancels the charge if a limit is exceeded. A full barrier separates charge and comparison,
+ * because the context can charge one sum and then read another one. So a limit can be exceeded
+ * only until the comparison, but if several contexts charge the last memory at the same time,
+ * all of them can be refused. Memory of requests in flight is charged without the host lock, so
+ * these accounts are atomic. A changed limit applies to later charges only.
  *
  * Errors
  *
- * A reached limit is reported to the client as a status and increases a counter.
+ * A limit that is reached increases a counter. The client gets an error status, or its ring or
+ * its number of requests does not grow.
  */
 
 #include <linux/atomic.h>
@@ -65,7 +67,7 @@ static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + bytes);
 	atomic64_add(bytes, &rnbdt_all_queue_bytes);
-	/* The caller may read other sums next. Pairs with the barriers after charges to those. */
+	/* Charge before the caller reads other sums. Pairs with the barriers for those sums. */
 	smp_mb__after_atomic();
 }
 
@@ -85,7 +87,10 @@ static u64 rnbdt_queue_limit(void)
 	return rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
 }
 
-/* Return how much rings and requests may use, floors included. The rest is for new floors. */
+/*
+ * Return the limit in bytes for memory beyond the floors. It counts all charges, floors included;
+ * the rest of the limit is kept for the floors of new sessions.
+ */
 static u64 rnbdt_queue_elastic(void)
 {
 	u64 all = rnbdt_queue_limit();
@@ -93,7 +98,7 @@ static u64 rnbdt_queue_elastic(void)
 	return all - all / 16;
 }
 
-/* Return the bytes of queues and requests of a host. */
+/* Return the bytes of queues, requests and attachments of a host. */
 static u64 rnbdt_queue_bytes_of(const struct rnbdt_host *host)
 {
 	return READ_ONCE(host->queue_bytes) + atomic64_read(&host->io_bytes);
@@ -128,11 +133,11 @@ static u64 rnbdt_queue_budget_excess(const struct rnbdt_host *host, u64 all)
  * @q: queue
  * @bytes: new charge in bytes, not less than the present one
  * @all: limit in bytes of all hosts
- * @login: called for a login, which may wait for closing sessions of the host
+ * @login: called for a login, which the client retries after RNBD_ST_BUSY
  *
  * Context: process context, host lock held.
- * Return: RNBD_ST_OK or RNBD_ST_LIMIT; RNBD_ST_BUSY with @login, if closing sessions of the host
- * will free memory.
+ * Return: RNBD_ST_OK; or, if a limit is exceeded, RNBD_ST_BUSY if @login is true and closing
+ * sessions of the host will free memory of queues, and RNBD_ST_LIMIT otherwise.
  */
 static u16 rnbdt_queue_budget_grow(struct rnbdt_queue *q, u64 bytes, u64 all, bool login)
 {
@@ -160,8 +165,8 @@ static u64 rnbdt_queue_pair_bytes(u32 slots, u32 data_wrs)
 }
 
 /*
- * Return the bytes of a queue without slots and requests. @attr describes any ring of the
- * session. Queue 0 includes the session.
+ * Return the bytes of a queue without slots and requests. @attr describes the ring of any queue
+ * of the session. The bytes of queue 0 include the session structure.
  */
 static u64 rnbdt_queue_base_bytes(const struct rnbd_ring_attr *attr, u16 index)
 {
@@ -183,13 +188,13 @@ static u64 rnbdt_queue_bytes_with(const struct rnbd_ring_attr *attr, u16 index, 
  * rnbdt_queue_budget_first - charge the memory with which a queue begins
  * @q: queue of a session that logs in, gets a list of exports, or is live
  * @chunks: chunks of requests with which the queue begins
- * @login: called for a login, which may wait for closing sessions of the host
+ * @login: called for a login, which the client retries after RNBD_ST_BUSY
  *
  * Memory that the session has reserved for its queues is charged already and is used first.
  *
  * Context: process context, host lock held.
- * Return: RNBD_ST_OK or RNBD_ST_LIMIT; RNBD_ST_BUSY with @login, if closing sessions of the host
- * will free memory.
+ * Return: RNBD_ST_OK; or, if a limit is exceeded, RNBD_ST_BUSY if @login is true and closing
+ * sessions of the host will free memory of queues, and RNBD_ST_LIMIT otherwise.
  */
 u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
 {
@@ -214,7 +219,8 @@ u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
  * rnbdt_queue_budget_reserve - charge the memory with which the further queues of a session begin
  * @s: session that logs in, after rnbdt_limits_login(); its number of queues is granted
  *
- * If the limits leave less than that, some queues may be refused when they join.
+ * If the limits leave less memory, only this part is charged, and some queues can be refused when
+ * they join.
  *
  * Context: process context, host lock held.
  */
@@ -242,7 +248,8 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 /**
  * rnbdt_queue_budget_leave - move the floor of the queues of a session to its claim
  * @s: session whose queue pairs are drained, or whose login is refused
- * @waits: the queues are not freed soon: their memory stays charged to the session as well
+ * @waits: true if the storage has requests of the session, so that the queues are not freed soon:
+ *	their memory stays charged to the session, in addition to the floor of the claim
  *
  * Context: process context, host lock held.
  * Return: bytes of the floor, which stay charged to the host.
@@ -419,7 +426,7 @@ u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_queue_budget_parted - return the memory of the rings and queue pairs of a session
+ * rnbdt_queue_budget_parted - cancel the charge of the rings and queue pairs of a session
  * @s: closing session whose rings and queue pairs are freed, but not its requests
  *
  * Context: process context, host lock held, after rnbdt_claim_keep() with waits set.

@@ -9,8 +9,9 @@
  * token per RNBDT_LOGIN_BYTES of the floor of its pool, rounded up; a list of exports takes one.
  * A refused login takes none, because well-behaved clients repeat it. While the bucket is empty,
  * connections in the name of the host are refused before a queue pair is created. Only
- * authenticated logins take tokens. The end of a session returns none, not even after a long
- * time: otherwise a host could keep hundreds of sessions just long enough.
+ * authenticated logins take tokens. The end of a session returns no token, however long the
+ * session lasted: otherwise a host could get tokens back by keeping hundreds of sessions for just
+ * that long.
  *
  * Requests to attach have another bucket (attach_burst, attach_rate), because a client could
  * guess names of exports with them. Each request takes one token, even if it is refused, unless
@@ -18,19 +19,20 @@
  * without a token is refused before memory is allocated for it.
  *
  * A request that ends an ownership (RNBD_ATTACH_DISOWN) takes no token. Such a request allocates
- * nothing, and its answer is always the same. The request takes rnbdt_lock for writing only once
- * per ownership, which took a token when it began. The client sends it only once, so a refusal
- * would leave the export owned.
+ * nothing, and its answer is always the same, so that it reveals no names of exports. The request
+ * takes rnbdt_lock for writing only once per ownership, and the ATTACH that began the ownership
+ * took a token. The client sends it only once, so a refusal would leave the export owned.
  *
  * A refusal carries the time after which the client should retry. If the bucket of logins is
- * empty, this is the time until the next token.
+ * empty, this is the time until it has a token, but at most RNBDT_BUSY_RETRY_MAX_MS.
  *
  * Ownership: the buckets belong to their host.
  *
- * Concurrency: the host is locked. A changed rate applies from the next login on.
+ * Concurrency: the caller holds the host lock. A changed rate applies from the next
+ * login or request to attach on.
  *
  * Errors: a refusal is reported to the client as a status and increases a counter. A line is
- * logged when a bucket is empty, and when the logins of a host get the answer BUSY for long.
+ * logged when a bucket is empty, and when a host gets the answer BUSY for long.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -46,7 +48,7 @@
 #include "rate.h"
 #include "session.h"
 
-/* Milliseconds after which a refused client should retry, after RNBD_ST_BUSY or RNBD_ST_LIMIT */
+/* Milliseconds after which a client should retry: limits for RNBD_ST_BUSY, and for RNBD_ST_LIMIT */
 #define RNBDT_BUSY_RETRY_MS	100
 #define RNBDT_BUSY_RETRY_MAX_MS	10000
 #define RNBDT_LIMIT_RETRY_MS	1000
@@ -54,13 +56,13 @@
 /* Bytes of the floor of a pool that cost one token of the bucket of logins */
 #define RNBDT_LOGIN_BYTES	(128ull << 20)
 
-/* Shortest time in ns between two log lines about a bucket of a host that is empty */
+/* Shortest time in ns between two log lines about an empty bucket, or about BUSY, of one host */
 #define RNBDT_BUCKET_LOG_NS	(60ull * NSEC_PER_SEC)
 
 /*
- * A client that reconnects normally gets the answer BUSY for a moment only. If BUSY answers last
- * for RNBDT_DEFERRED_LOG_NS, they are logged. RNBDT_DEFERRED_GAP_NS without one, which is longer
- * than the pauses of a client, ends the series.
+ * A client that reconnects normally gets the answer BUSY for a moment only, so a series of BUSY
+ * answers is logged only if it lasts longer than RNBDT_DEFERRED_LOG_NS. The series ends after
+ * RNBDT_DEFERRED_GAP_NS without BUSY, which is longer than a client waits before it retries.
  */
 #define RNBDT_DEFERRED_LOG_NS	(10ull * NSEC_PER_SEC)
 #define RNBDT_DEFERRED_GAP_NS	(60ull * NSEC_PER_SEC)
@@ -84,8 +86,8 @@ static u64 rnbdt_bucket_interval(u32 per_minute)
 }
 
 /*
- * Return whether a bucket of @burst tokens is empty. Limit its debt to @debt nanoseconds,
- * because the rate may have changed.
+ * Return whether a bucket of @burst tokens is empty. Limit the debt of the bucket to @debt
+ * nanoseconds, because the administrator can have changed the rate since the debt was made.
  */
 static bool rnbdt_bucket_empty(struct rnbdt_bucket *bucket, u64 interval, u32 burst, u64 debt)
 {
@@ -142,7 +144,7 @@ u16 rnbdt_rate_logins(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_rate_attach - check the rate limit of requests to attach, and charge one
+ * rnbdt_rate_attach - check the rate limit of requests to attach, and take one token
  * @host: host
  *
  * Context: process context, @host locked.
@@ -186,7 +188,7 @@ u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
 		return RNBDT_LIMIT_RETRY_MS;
 	if (status != RNBD_ST_BUSY)
 		return 0;
-	/* At that time the bucket of logins has a token. */
+	/* Let the client wait until the bucket of logins has a token. */
 	if (interval && host->logins.until > due)
 		ms = div_u64(host->logins.until - due, NSEC_PER_MSEC) + 1;
 	return clamp_t(u64, ms, RNBDT_BUSY_RETRY_MS, RNBDT_BUSY_RETRY_MAX_MS);
@@ -196,7 +198,8 @@ u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
  * rnbdt_rate_join_retry_ms - return when a client should retry to connect a further queue
  * @status: status of the refusal, enum rnbd_status
  *
- * A further queue takes no token of the bucket of logins, so the state of that does not matter.
+ * A further queue takes no token of the bucket of logins, so the state of the bucket does not
+ * matter.
  *
  * Context: any.
  * Return: milliseconds, or 0 if the client gets no such time for the status.
@@ -254,8 +257,8 @@ void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
  * @host: host
  * @pool_bytes: floor of the pool of the login in bytes; 0 for a list of exports
  *
- * The login succeeds if the bucket has one token. All tokens that the login costs are taken, so
- * the bucket may go into debt.
+ * One token in the bucket is enough for a login. All tokens that the login costs are then taken,
+ * so the bucket can go into debt.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.

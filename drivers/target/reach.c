@@ -3,16 +3,18 @@
  * Which exports a host reaches on a port.
  *
  * Operation: a host reaches an export on a port if the export allows the host and the port
- * offers the export. Each connection request asks whether the host reaches any export at all,
- * and an administrator may allow a host thousands of exports. Therefore each port has counts for
- * each host: the exports that the host reaches, and those of them that are enabled. Links in
- * configfs, and an export that is enabled or disabled, change the counts. A single export is
- * looked up by name, then the permission of the host for it.
+ * offers the export. For each connection request, the target must know whether the host reaches
+ * any export at all, and a host can have permission for thousands of exports. Therefore each port
+ * has two counts for each host: of the exports that the host reaches, and of those of them that
+ * are enabled. The counts change when a link in configfs is created or removed, and when an export
+ * is enabled or disabled. For an ATTACH, the target looks up the export by its name, and then the
+ * permission of the host for this export.
  *
  * Ownership: configfs owns the links; a port owns its counts.
  *
  * Concurrency: a change holds rnbdt_lock for writing, a lookup holds it at least for reading.
- * Memory is allocated without I/O: reclaim may wait for a client whose login waits for the lock.
+ * Memory is allocated without I/O: memory reclaim can wait for a disk of a client whose login waits
+ * for rnbdt_lock.
  *
  * Errors: if there is no memory, the link is refused and the counts remain unchanged.
  */
@@ -30,7 +32,7 @@
 /**
  * struct rnbdt_reach - counts of the exports that one host reaches on one port
  * @exports: exports that the port offers and that allow the host
- * @enabled: enabled ones among these
+ * @enabled: those of @exports that are enabled
  */
 struct rnbdt_reach {
 	u32 exports;
@@ -71,10 +73,11 @@ static void rnbdt_reach_remove(struct rnbdt_port *port, struct rnbdt_host *host,
 
 /**
  * rnbdt_reach_allow - allow a host to use an export
- * @allow: link, not in a list yet
+ * @allow: link from the export to the host, not in a list yet
  *
  * Context: process context, rnbdt_lock held for writing; may sleep.
- * Return: 0, -EEXIST if the host has a link in either directory, or -ENOMEM.
+ * Return: 0; -EEXIST if allowed_hosts or readonly_hosts of the export already has a link to the
+ * host; or -ENOMEM.
  */
 int rnbdt_reach_allow(struct rnbdt_allow *allow)
 {
@@ -137,7 +140,7 @@ static bool rnbdt_port_offers(struct rnbdt_port *port, const struct rnbdt_export
 
 /**
  * rnbdt_reach_offer - add an export to those that a port offers
- * @offer: link, not in a list yet
+ * @offer: link from the port to the export, not in a list yet
  *
  * Context: process context, rnbdt_lock held for writing; may sleep.
  * Return: 0, -EEXIST if the port offers the export already, or -ENOMEM.

@@ -10,13 +10,13 @@
  * credit of the client, replies stay on the list until credits arrive.
  *
  * Replies to requests that complete while their frame is being submitted wait for the end of the
- * submission (reply_batch). If the frame has requests for several attachments, each of them has
- * its own work item for submissions; one more work item (reply_work) then sends the replies that
- * are complete by then.
+ * submission (reply_batch). If the frame has requests for several attachments, each attachment has
+ * its own work item for submissions. Each of these work items then queues another work item,
+ * reply_work, which sends the replies that are ready when it runs.
  *
  * READ data that the client accepts inside a reply are sent in the frame if all such data of the
- * frame fit. Otherwise none are, because the client must fetch some of them anyway and then
- * fetches all of them together.
+ * frame fit. Otherwise the frame has no READ data: the client must fetch the data of some replies
+ * by RDMA READ anyway, and then fetches the data of all of them together.
  *
  * Control entries (ctl.c) and the answer to a query precede the replies and need a credit, too.
  *
@@ -87,7 +87,7 @@ static bool rnbdt_queue_inline(const struct rnbdt_req *treq)
  * rnbdt_queue_copy - copy data between the pool and a frame
  * @treq: READ or WRITE with inline data, a few pages at most
  * @data: inline data, as long as the request
- * @to_pool: copy from @data to the pool, otherwise from the pool to @data
+ * @to_pool: true: copy from @data to the pool; false: copy from the pool to @data
  *
  * Context: any; does not sleep.
  */
@@ -114,8 +114,8 @@ void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool)
 }
 
 /*
- * Return whether the next frame carries inline data: all such data of its replies, or
- * none, because a client that must fetch some of them can fetch all of them together.
+ * Return whether the next frame carries inline data. A frame carries the inline data of all its
+ * replies or of none: a client that must fetch data of one reply by RDMA READ can fetch all.
  */
 static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 {
@@ -144,7 +144,7 @@ static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
-/* Control entries are sent on queue 0 only. */
+/* Test for entries of ctl.c to send; ctl.c sends them on queue 0 only. */
 static bool rnbdt_queue_has_ctl(const struct rnbdt_queue *q)
 {
 	return !q->index && READ_ONCE(q->session->ctl.pending);
@@ -197,9 +197,9 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 			smp_store_release(&treq->busy, false);
 		}
 		/*
-		 * Request a completion only if further replies can gather behind this frame, that
-		 * is, if other requests are in flight. inflight counts the ring and possibly the
-		 * request of the caller as well.
+		 * Request a completion of this SEND only if further replies can gather until the
+		 * completion, that is, if other requests are in flight. inflight also counts the
+		 * ring, and possibly the request that the caller has just completed.
 		 */
 		others = atomic_read(&q->inflight) > 2;
 		if (rnbd_ring_send(ring, NULL, NULL, others ? IB_SEND_SIGNALED : 0))
@@ -209,7 +209,7 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 
 /**
  * rnbdt_queue_kick - send waiting replies and control entries
- * @q: queue that may have got a credit or a send slot
+ * @q: queue that possibly has a new credit or a free send slot
  *
  * Context: any, without ring->lock; does not sleep.
  */
@@ -217,7 +217,7 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
 {
 	unsigned long flags;
 
-	/* No lock is needed here: a context that adds to the list sends itself if it can. */
+	/* Check without the lock: a context that adds a reply later also tries to send it. */
 	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->query) && !rnbdt_queue_has_ctl(q))
 		return;
 	spin_lock_irqsave(&q->ring.lock, flags);
@@ -244,7 +244,7 @@ void rnbdt_reply_work(struct work_struct *work)
  */
 void rnbdt_queue_submitted(struct rnbdt_queue *q)
 {
-	/* Do not wait for other work items of the frame: the storage may block them. */
+	/* The storage can block other work items of the frame: do not wait for these. */
 	if (!READ_ONCE(q->several))
 		rnbdt_queue_kick(q);
 	else if (READ_ONCE(q->nr_done))
@@ -252,19 +252,19 @@ void rnbdt_queue_submitted(struct rnbdt_queue *q)
 }
 
 /*
- * Return whether a request completes during its submission. Other requests of its frame may do
- * so as well; their replies are sent together when all requests are submitted.
+ * Return whether a request completes during its submission. Other requests of its frame can
+ * complete then, too, so their replies are sent together when all of them are submitted.
  */
 static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 {
-	/* The submitter sends replies of submit->queue only, but may submit for other queues. */
+	/* The submitter sends replies of submit->queue only, but can submit requests of others. */
 	return in_task() && treq->att && READ_ONCE(treq->submit->submitter) == current &&
 	       READ_ONCE(treq->submit->queue) == treq->queue;
 }
 
 /*
- * Count a request for its export and its host, which exist while it is in flight. Called before
- * the reply is sent, so that the counters include each reply that a client has seen.
+ * Count a request for its export and its host; both exist while the request is in flight. Called
+ * before the reply is sent, so that the counters include each reply that a client has seen.
  */
 static void rnbdt_req_count(const struct rnbdt_req *treq)
 {
@@ -292,7 +292,7 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 	treq->status = unlikely(treq->closed) ? RNBD_ST_CLOSED : status;
 	if (likely(!treq->stale && treq->status != RNBD_ST_CLOSED))
 		rnbdt_req_count(treq);
-	/* Leave the scheduler before the reply is sent: then the client may use the tag again. */
+	/* Leave the scheduler first: once the reply is sent, the client may use the tag again. */
 	if (likely(att))
 		rnbdt_sched_leave(treq);
 	spin_lock_irqsave(&q->ring.lock, flags);
@@ -311,7 +311,7 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 
 	if (likely(att))
 		percpu_ref_put(&att->ref);
-	/* The queue may be freed as soon as inflight is zero. */
+	/* The teardown can free the queue as soon as inflight is zero. */
 	if (atomic_dec_and_test(&q->inflight))
 		complete(&q->idle);
 }

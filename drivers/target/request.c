@@ -6,18 +6,18 @@
  *
  * The frame handler decodes the requests of a frame, and copies each into the structure of its
  * tag and the inline data of a WRITE to the pool. The request then goes to the backend, unless
- * it must wait for requests of other hosts (sched.c).
+ * it must wait because the storage has enough requests (sched.c).
  *
  * If the backend never sleeps, the frame handler calls it directly. Otherwise the request is
  * submitted by a work item of its attachment and queue: the handler shares its completion queue
  * with other queues, and storage that blocks a submitter must not delay other exports. A request
- * that has waited always uses the work item. If the host is in a cgroup, whose limits may block
- * a submitter, one work item submits all requests of the attachment, so the host occupies only
- * one worker of the export.
+ * that has waited in the scheduler always uses the work item. The limits of a cgroup can block a
+ * submitter. So if the host is in a cgroup, one work item submits the requests of all queues of
+ * an attachment, and the attachment occupies only one worker of the export.
  *
- * Before the submission a request is checked against the capacity of the export, which may
+ * Before the submission a request is checked against the capacity of the export, which can
  * change while a session is live, and against the read-only flag. reply.c answers a query about
- * a request, after the replies that precede it.
+ * a request: the request counts as executing until its reply was put into a frame.
  *
  * Ownership
  *
@@ -84,7 +84,7 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 		rnbdt_req_done(treq, RNBD_ST_READONLY);
 		return;
 	}
-	/* The client may not know yet that the export has become smaller. */
+	/* If the export has become smaller, possibly the client does not know that yet. */
 	if (unlikely(treq->req.offset + treq->req.length >
 		     READ_ONCE(att->backend->geo.capacity))) {
 		rnbdt_req_done(treq, RNBD_ST_RANGE);
@@ -112,7 +112,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	struct rnbdt_queue *q;
 	struct blk_plug plug;
 
-	/* A cgroup may block this task for long: replies must not wait for it. */
+	/* A cgroup can block this task for long, so replies must not wait until its end. */
 	if (READ_ONCE(reply_batch) && likely(!READ_ONCE(submit->att->in_cgroup)))
 		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);
@@ -121,8 +121,8 @@ void rnbdt_submit_work(struct work_struct *work)
 	blk_finish_plug(&plug);
 	WRITE_ONCE(submit->submitter, NULL);
 	/*
-	 * The queue is not freed before this work item was flushed. The frame handler of the queue
-	 * sets the pointer; until then only other queues have added requests to the list.
+	 * The queue is not freed before this work item was flushed. The pointer is NULL if only
+	 * other queues have added requests to the list so far, for a host in a cgroup.
 	 */
 	q = READ_ONCE(submit->queue);
 	if (likely(q))
@@ -194,7 +194,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	if (att->backend->ops->atomic && likely(!in_cgroup)) {
 		rnbdt_backend_submit(treq);
 	} else if (llist_add(&treq->todo, &submit->todo)) {
-		/* Only the first entry of an empty list must queue the work item. */
+		/* If the list was not empty, the work item is already queued. */
 		rnbdt_io_queue(&att->backend->io, &submit->submit_work);
 		q->begun++;
 	}
@@ -218,7 +218,7 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 	/* pairs with the release in rnbdt_queue_send_replies() */
 	if (unlikely(!treq || smp_load_acquire(&treq->busy)))
 		return RNBD_PERR_TAG;
-	/* rnbdt_pool_scan() must not mix the extents of this request with those of the last. */
+	/* rnbdt_pool_scan() must not mix extents of this and the previous request of the tag. */
 	smp_store_release(&treq->turn, treq->turn + 1);
 	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_read_req() */
 	perr = rnbd_decode_request(frame, pos, cursor, &s->granted.limits,
@@ -261,7 +261,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	if (unlikely(state < RNBDT_LIVE))
 		return RNBD_PERR_TYPE;
 	if (unlikely(state > RNBDT_LIVE)) {
-		/* Counted for the host, because a frame may have requests for several exports. */
+		/* Counted for the host, because a frame can have requests for several exports. */
 		atomic64_inc(&s->host->stale_frames);
 		return RNBD_PERR_NONE;
 	}

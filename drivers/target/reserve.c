@@ -3,15 +3,16 @@
  * Reserve of zeroed memory for segments.
  *
  * Operation: the reserve holds blocks of zeroed pages, so that a grant neither waits for the
- * page allocator nor zeroes memory (rule R9). A block has 2^RNBDT_RESERVE_MIN to
- * 2^RNBDT_RESERVE_MAX pages, which are split like those of a segment. A memory node has its own
- * reserve once one of its RDMA devices has had a pool that can grow.
+ * page allocator nor zeroes memory: the first I/O of a client whose pool must grow should not be
+ * slow. A block has 2^RNBDT_RESERVE_MIN to 2^RNBDT_RESERVE_MAX pages, which are split into single
+ * pages like the pages of a segment. A memory node has its own reserve as soon as an RDMA device
+ * of the node has had a pool that can grow.
  *
- * A released segment returns its blocks, after they were zeroed, while the reserve of their node
+ * When a segment is freed, its blocks are zeroed and added to the reserve of their node if that
  * has less than pool_reserve_mb. After a grant has taken blocks, a work item fills the reserve
- * only up to half of that, because memory that is not needed again soon should be free. When the
- * machine is short of memory, a shrinker frees blocks, and the reserve is not filled for
- * RNBDT_RESERVE_PAUSE.
+ * only up to half of pool_reserve_mb, so that memory that no grant needs soon stays available to
+ * others. When the machine is short of memory, a shrinker frees blocks, and no block is added to
+ * a reserve for RNBDT_RESERVE_PAUSE.
  *
  * Ownership: the reserve owns its pages. They are not charged to a host, and are not part of the
  * limit of all pools. The exit of the module frees them.
@@ -66,7 +67,7 @@ static struct rnbdt_reserve *rnbdt_reserves;	/* by node; set once */
 static unsigned long rnbdt_reserve_shrunk;	/* jiffies of the latest shrinking, or 0 */
 static struct shrinker *rnbdt_reserve_shrinker;
 
-/* Return the reserve of a node. The node of a device may be unknown or have no memory. */
+/* Return the reserve of @node, or of the first node if @node is unknown or has no memory. */
 static struct rnbdt_reserve *rnbdt_reserve_of(int node)
 {
 	if (node == NUMA_NO_NODE || !node_state(node, N_MEMORY))
@@ -154,11 +155,11 @@ static bool rnbdt_reserve_is_low(const struct rnbdt_reserve *reserve)
 
 static void rnbdt_reserve_fill_node(const struct rnbdt_reserve *reserve, int node)
 {
-	/* Direct reclaim would shrink the reserve. The reserve has pages of its own node only. */
+	/* Direct reclaim would shrink the reserve. Pages of other nodes do not belong into it. */
 	gfp_t gfp = GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN | __GFP_THISNODE;
 	unsigned int order = RNBDT_RESERVE_MAX;
 
-	/* Check again for each block: the shrinker may run concurrently. */
+	/* Check again for each block: the shrinker can run concurrently. */
 	while (rnbdt_reserve_is_low(reserve) && rnbdt_reserve_may_fill()) {
 		struct page *page = alloc_pages_node(node, gfp, order);
 
@@ -188,7 +189,7 @@ static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
  * rnbdt_reserve_fill - fill the reserve in the background
  * @node: memory node of a device that has a pool that can grow, or NUMA_NO_NODE
  *
- * The first call creates the reserve of the node.
+ * From the first call for a node on, the node has a reserve.
  *
  * Context: any; does not sleep.
  */
@@ -283,7 +284,7 @@ int rnbdt_reserve_init(void)
 /**
  * rnbdt_reserve_exit - unregister the shrinker and free the reserves
  *
- * No session may be left.
+ * All sessions must have ended.
  *
  * Context: process context, module exit.
  */

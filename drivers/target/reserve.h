@@ -7,7 +7,10 @@
 
 #include <linux/types.h>
 
-/* Orders of a block: that of the smallest segment, and one that the page allocator often has */
+/*
+ * Smallest and largest order of a block: the order of the smallest segment that is granted after
+ * a login, and an order of which the page allocator often has free blocks
+ */
 #define RNBDT_RESERVE_MIN	6
 #define RNBDT_RESERVE_MAX	9
 

@@ -3,10 +3,10 @@
  * Resize: reports of a changed capacity to the clients.
  *
  * Operation: when the capacity of an export changes (export.c), each client that has attached it
- * gets a CAPACITY entry, at most one per attachment and RNBDT_RESIZE_PAUSE. A later capacity
- * replaces one that was not reported yet. The decoder accepts requests for a larger capacity
- * from the report on. A smaller capacity never lowers the limit of the decoder, because requests
- * for the old capacity may be in flight: request.c answers these with RNBD_ST_RANGE.
+ * gets a CAPACITY entry, at most one per attachment in each RNBDT_RESIZE_PAUSE. A later capacity
+ * replaces one that was not reported yet. When a larger capacity is reported, the limit of the
+ * request decoder is raised to it. A smaller capacity never lowers this limit, because requests
+ * for the old capacity can be in flight: request.c answers these with RNBD_ST_RANGE.
  *
  * Concurrency: the host lock protects the reported capacity. The capacity of an export changes
  * under rnbdt_lock held for writing. The work item runs on rnbdt_attach_wq; the end of the
@@ -27,7 +27,7 @@
  * rnbdt_attach_resize - schedule a report of the capacity to a client
  * @att: attachment that is bound to an export
  *
- * Do nothing if the client knows the capacity or the attachment closes.
+ * Do nothing if this capacity was reported already or the attachment or session closes.
  *
  * Context: process context, rnbdt_lock held for writing; does not sleep.
  */
@@ -62,7 +62,7 @@ void rnbdt_attach_resize_work(struct work_struct *work)
 	capacity = att->state == RNBDT_ATTACH_OPEN ? att->backend->geo.capacity : 0;
 	if (capacity && capacity != att->resize.reported &&
 	    READ_ONCE(att->session->state) == RNBDT_LIVE) {
-		/* Requests for the new capacity may arrive right after the report. */
+		/* Requests for the new capacity can arrive right after the report. */
 		if (capacity > att->limits.capacity)
 			WRITE_ONCE(att->limits.capacity, capacity);
 		att->resize.reported = capacity;

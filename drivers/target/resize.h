@@ -10,7 +10,7 @@
 struct rnbdt_attach;
 struct rnbdt_export;
 
-/* Shortest time in jiffies between two reports of a capacity to a client */
+/* Shortest time in jiffies between two reports of a capacity for one attachment */
 #define RNBDT_RESIZE_PAUSE	HZ
 
 void rnbdt_attach_resize(struct rnbdt_attach *att);

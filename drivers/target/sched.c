@@ -6,28 +6,29 @@
  *
  * A device queues all requests that it gets, so the host with the most requests in flight would
  * get most of the service. Therefore the target limits the total cost of the requests in the
- * storage; this limit is the window. A request passes while the cost in flight is below the
- * window, and waits otherwise. When the storage has completed requests, drr.c selects the
- * waiting requests that are dequeued. sched_group.c decides which hosts and exports share a
- * window.
+ * storage; this limit is the window. A request goes to the storage at once if the cost in flight
+ * is below the window, and waits otherwise. When the storage has completed requests, drr.c
+ * selects the waiting requests that are dequeued. sched_group.c decides which hosts and exports
+ * share a window.
  *
- * The work item of its attachment and queue submits a dequeued request. When an attachment
- * closes, its waiting requests are dequeued at once and go the same way, and rnbdt_may_submit()
- * refuses them before they reach the storage. So a closing attachment never waits for requests
- * of others.
+ * A dequeued request is submitted by the work item of its attachment and queue. When an
+ * attachment closes, its waiting requests are dequeued at once and passed to the same work item,
+ * and rnbdt_may_submit() refuses them before they reach the storage. So a closing attachment
+ * never waits for requests of other attachments.
  *
  * Ownership
  *
- * A request that waits or is in flight holds a reference on its attachment, which keeps its
- * lane.
+ * A request that waits or is in flight holds a reference on its attachment, so that its lane is
+ * not freed.
  *
  * Concurrency
  *
  * While no request waits, a request costs two operations on an atomic counter and a read of the
- * number of waiting requests; the lock is not taken. Barriers ensure that either a request that
- * begins to wait sees that the last request has left, or the request that leaves sees that one
- * waits. The lock and in_flight have cache lines of their own. A request in flight is counted in
- * the lane that it has entered, even if its host has changed the lane.
+ * number of waiting requests; the lock is not taken. If one request begins to wait while the last
+ * request in flight leaves, barriers ensure that at least one of the two sees the other, and then
+ * dequeues. So no request waits forever. The lock and in_flight have cache lines of their own. A
+ * request in flight is counted in the lane that it has entered, even if its host has changed to
+ * another lane.
  *
  * Requests are dequeued, several at a time, when the cost in flight has fallen to seven eighths
  * of the window. This hysteresis saves wakeups, and the storage is not idle while a request
@@ -49,7 +50,10 @@
 #include "sched.h"
 #include "session.h"
 
-/* Dequeue waiting requests while the cost in flight is low. Called under the lock. */
+/*
+ * If the cost in flight has fallen to the value at which requests are dequeued, dequeue waiting
+ * requests until it reaches the window. Called under the lock.
+ */
 static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 {
 	struct rnbdt_sched *sched = lane->sched;
@@ -68,9 +72,9 @@ static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 }
 
 /*
- * Submit dequeued requests. A request may be completed and freed as soon as it is in the list of
- * its work item. Only the request that made the list non-empty stays, because this context alone
- * queues the work item for it.
+ * Submit dequeued requests. A request can be completed and freed as soon as it is in the list of
+ * its work item. Only the request that made the list non-empty cannot, because only this context
+ * queues the work item for the list.
  */
 static void rnbdt_sched_submit(struct list_head *ready)
 {
@@ -104,7 +108,7 @@ void rnbdt_sched_force(struct list_head *ready)
 
 /**
  * rnbdt_sched_wait - enqueue a request, unless it may pass after all
- * @treq: request whose cost is set, but not included in a lane
+ * @treq: request whose cost is set, but not counted in a lane
  *
  * Called by rnbdt_sched_enter() only.
  *
@@ -124,7 +128,10 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 	spin_lock_irqsave(&sched->lock, flags);
 	lane = treq->att->lane;
 	if (unlikely(treq->lane != lane)) {
-		/* A request that left the former lane may have seen this cost: dequeue for it. */
+		/*
+		 * A request that left the former lane possibly did not dequeue, because it saw
+		 * the cost that this request had added for a moment. Dequeue now instead.
+		 */
 		rnbdt_sched_take(treq->lane, &ready);
 		treq->lane = lane;
 	}

@@ -46,7 +46,7 @@ struct rnbdt_lane {
  * @lock: protects the nodes of all lanes; interrupts disabled. No other lock is taken within it
  * @shared: lane of the hosts that are in no cgroup
  * @key: request queue of the storage, or NULL if the scheduler belongs to one export whose
- *	storage has none; constant
+ *	storage has no request queue; constant
  * @entry: in the hash table of schedulers; rnbdt_lock
  * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
  * @hosts: hosts that have attached exports of this storage, struct rnbdt_sched_group; lock of
@@ -93,7 +93,10 @@ static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
 		if (likely(atomic64_add_return(cost, &lane->in_flight) <
 			   READ_ONCE(sched->window) + cost))
 			return true;
-		/* A request that leaves now may see this cost: rnbdt_sched_wait() checks again. */
+		/*
+		 * A request that leaves before this can see the added cost and dequeue nothing.
+		 * Therefore rnbdt_sched_wait() checks again.
+		 */
 		atomic64_sub(cost, &lane->in_flight);
 	}
 	return rnbdt_sched_wait(treq);

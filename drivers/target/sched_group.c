@@ -5,22 +5,24 @@
  * Operation
  *
  * Exports share a scheduler if their requests go to the same request queue, for example if they
- * are partitions of one disk. The page cache, and files of a file system without a block device,
- * have no request queue: such an export has its own scheduler. The window is given in requests
- * of 4 KiB; a longer request counts as several. On a rotational device the constant part of the
- * cost is that of a seek. Each scheduler has nodes for its hosts, their sessions and their
- * attachments; drr.c selects waiting requests by these nodes (sched.c).
+ * are partitions of one disk. An export that uses the page cache, or a file of a file system
+ * without a block device, has no request queue, and therefore its own scheduler. The window is
+ * configured as a number of requests of 4 KiB; a longer request costs more. On a rotational
+ * device the constant part of the cost is larger, because of the seek. Each scheduler has nodes
+ * for its hosts, their sessions and their attachments; drr.c selects waiting requests by these
+ * nodes (sched.c).
  *
- * A host that is in a cgroup has a lane of its own at each storage: a window, and a tree of
- * waiting requests. The block layer may hold back the requests of such a host for long. In a
- * common window they would displace the requests of other hosts. The cgroup then decides the
- * share of the host.
+ * A host that is in a cgroup has a lane of its own at each storage that bypasses the page cache:
+ * a window, and a tree of waiting requests. The block layer can hold back the requests of such a
+ * host for long. In a common window they would displace the requests of other hosts. So the
+ * cgroup decides the share of such a host, and not this scheduler.
  *
  * Ownership
  *
  * Exports share the ownership of their scheduler, from enable to the end of disable. An
  * attachment owns the node of its disk, and shares the ownership of the groups of its session
- * and its host at this storage. The group of a host contains the lane for a cgroup.
+ * and its host at this storage. The group of a host contains the lane that the host uses while it
+ * is in a cgroup.
  *
  * Concurrency
  *
@@ -57,7 +59,7 @@
 #define RNBDT_OVERHEAD			SZ_16K
 #define RNBDT_OVERHEAD_ROTATIONAL	SZ_1M
 
-/* Size in bytes of the requests in which a window is given */
+/* A window is configured as a number of requests of this length in bytes. */
 #define RNBDT_WINDOW_BYTES		4096
 
 RNBD_PARAM_UINT(storage_window, 256, 0, 65536,
@@ -99,12 +101,15 @@ struct rnbdt_sched_host {
 
 static const u32 rnbdt_equal_weight = RNBDT_WEIGHT_DEFAULT;
 
-/* Sizes of the hash tables in bits: a target may have thousands of schedulers and groups */
+/* Sizes of the hash tables in bits: a target can have thousands of schedulers and groups */
 #define RNBDT_SCHED_BITS	10
 #define RNBDT_GROUP_BITS	12
 
 static DEFINE_HASHTABLE(rnbdt_scheds, RNBDT_SCHED_BITS);	/* rnbdt_lock */
-/* Taken to change groups under rnbdt_lock for reading, not needed if that is held for writing */
+/*
+ * Protects the groups while rnbdt_lock is held for reading; not needed while rnbdt_lock is held
+ * for writing
+ */
 static DEFINE_SPINLOCK(rnbdt_group_lock);
 static DEFINE_HASHTABLE(rnbdt_groups, RNBDT_GROUP_BITS);	/* rnbdt_group_lock */
 
@@ -116,7 +121,7 @@ static struct block_device *rnbdt_sched_bdev(const struct rnbdt_backend *be)
 	return be->bdev ?: file_inode(be->file)->i_sb->s_bdev;
 }
 
-/* Return the window of a storage in requests: the largest of its exports, 0: no limit. */
+/* Return the largest window of the exports of a storage, in requests; 0: no limit. */
 static u32 rnbdt_sched_window(const struct rnbdt_sched *sched)
 {
 	bool rotational = sched->overhead == RNBDT_OVERHEAD_ROTATIONAL;
@@ -241,14 +246,14 @@ void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window)
 
 	be->window = window;
 	rnbdt_sched_update(be->sched);
-	/* Do not wait for the next completion, which may take long. */
+	/* A larger window admits waiting requests now; the next completion can take long. */
 	rnbdt_sched_run(&be->sched->shared);
 	list_for_each_entry(host, &be->sched->hosts, group.entry)
 		rnbdt_sched_run(&host->own);
 }
 
 /**
- * rnbdt_sched_alloc - allocate the groups that an attachment may need at a storage
+ * rnbdt_sched_alloc - allocate the groups that an attachment possibly needs at a storage
  * @att: new attachment
  *
  * Context: process context; may sleep.
@@ -297,8 +302,8 @@ static struct rnbdt_sched_group *rnbdt_group_find(const struct list_head *groups
 }
 
 /*
- * Return the group of @key in a list and free @fresh. If there is none, initialise @fresh as that
- * group, with a node below @parent.
+ * Find the group of @key in the list @groups, return it and free @fresh. If there is none,
+ * initialise @fresh as the group of @key, with a node below @parent, and return @fresh.
  */
 static struct rnbdt_sched_group *rnbdt_sched_join(struct list_head *groups, const void *key,
 						  struct rnbdt_drr_node *parent,
@@ -374,7 +379,7 @@ void rnbdt_sched_add(struct rnbdt_attach *att)
 					      att->sched_session);
 	rnbdt_drr_init(&att->disk, &att->sched_session->node, &rnbdt_equal_weight, true);
 	att->sched = sched;
-	/* The host may have another group already, so select the lane again. */
+	/* Select the lane again: if the host already had a group, that group contains the lane. */
 	rnbdt_sched_set_lane(att, rnbdt_sched_lane(sched, host, att->sched_host));
 	list_add_tail(&att->sched_entry, &att->sched_session->members);
 	spin_unlock(&rnbdt_group_lock);
@@ -401,7 +406,7 @@ void rnbdt_sched_remove(struct rnbdt_attach *att)
 	att->sched = NULL;
 }
 
-/* Dequeue all requests of a host. Called under the lock of the scheduler. */
+/* Dequeue all waiting requests of a host. Called under the lock of the scheduler. */
 static void rnbdt_sched_empty(struct rnbdt_sched_group *group, struct list_head *ready)
 {
 	struct rnbdt_sched_group *session;
@@ -416,7 +421,7 @@ static void rnbdt_sched_empty(struct rnbdt_sched_group *group, struct list_head 
 		}
 }
 
-/* Move a node below which no request waits. FLUSHes that passed ahead stay counted. */
+/* Move a node, below which no request waits, to @parent. FLUSHes that passed ahead stay counted. */
 static void rnbdt_sched_move_node(struct rnbdt_drr_node *node, struct rnbdt_drr_node *parent,
 				  const u32 *weight)
 {

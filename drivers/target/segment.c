@@ -137,9 +137,9 @@ struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool
 }
 
 /*
- * Return whether large pages may be registered, because the driver passes the page size of a
- * memory region to its device. erdma has large pages only for memory of user space, and
- * vmw_pvrdma always passes the page size of the kernel: such a device would access memory
+ * Return whether large pages may be registered. The driver must pass the page size of a memory
+ * region to the device. erdma supports large pages only for memory of user space, and vmw_pvrdma
+ * always passes the page size of the kernel: with large pages, these devices would access memory
  * outside the segment.
  */
 static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
@@ -201,7 +201,7 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 	seg->mapped = true;
 
 	/*
-	 * The network device and the disk access the pages concurrently. Both must see the same
+	 * The RDMA device and the storage access the pages concurrently. Both must see the same
 	 * memory without bounce buffers or cache flushes.
 	 */
 	for_each_sg(seg->sgt.sgl, sg, nents, i)
@@ -222,7 +222,7 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 		return n < 0 ? n : -EIO;
 	/*
 	 * Do not reveal the address of the memory to the client: on soft-RoCE it is a kernel
-	 * address. A memory region may begin at any address.
+	 * address. The first address of a memory region can be chosen freely.
 	 */
 	seg->mr->iova = (u64)(seg->slot + 1) << RNBDT_IOVA_SHIFT;
 	ib_update_fast_reg_key(seg->mr, ib_inc_rkey(seg->mr->rkey));
@@ -292,7 +292,7 @@ static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
  * @segs: mapped segments
  * @nr: number of segments, at most RNBDT_REG_BATCH
  *
- * Context: login work or lease work; sleeps until the send queue of queue 0 has completed.
+ * Context: login work or lease work; sleeps until the registrations have completed.
  * Return: 0, -ENOMEM, or another negative errno if the queue pair failed or was closed.
  */
 int rnbdt_segments_register(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
@@ -312,7 +312,7 @@ int rnbdt_segments_register(struct rnbdt_session *s, struct rnbdt_segment **segs
  * rnbdt_segment_unmap - destroy the memory region and the DMA mapping of a segment
  * @seg: segment in any state
  *
- * After this returns the device does not access the pages.
+ * After the function has returned, the device does not access the pages.
  *
  * Context: process context; may sleep.
  */
@@ -338,7 +338,7 @@ void rnbdt_segment_free_pages(struct rnbdt_segment *seg)
 	u32 i, j, units;
 
 	for (i = 0; i < seg->units && seg->ahead; i += units) {
-		/* The value of the first unit of an extent is the length of the extent. */
+		/* seg->ahead of the first unit of an extent is the length of the extent. */
 		units = clamp_t(u32, seg->ahead[i], 1, 1U << RNBDT_RESERVE_MAX);
 		if (!seg->pages[i] || rnbdt_reserve_put(seg->pages[i], ilog2(units)))
 			continue;

@@ -13,7 +13,7 @@
 
 struct rnbdt_session;
 
-/* Send-queue entries for registrations, and the most that are posted together */
+/* Send-queue entries for registrations, and largest number of registrations posted together */
 #define RNBDT_REG_BATCH		16
 
 /* Bits of rnbdt_segment.tell: control entries to send to the client, in this order */
@@ -27,20 +27,20 @@ struct rnbdt_session;
  * @tell: RNBDT_TELL_*; ring lock
  * @released: the client has released the segment, or a fault point frees it early: no request
  *	may name it; written under the ring lock, read under RCU
- * @deadline_ms: milliseconds that the client has to return the segment, or 0; set once by the
- *	lease work, before @tell
+ * @deadline_ms: milliseconds that the client has to return the segment; 0 unless RECLAIM was
+ *	queued; set once by the lease work, before @tell
  * @reclaimed: the target reclaims the segment; host lock
  * @reclaimed_at: jiffies when @reclaimed was set; host lock
  * @stuck: slow storage keeps the client from returning the segment; host lock
  * @slow: units named by slow requests, see rnbdt_pool_slow(); written by the lease work, read
  *	without a lock
  * @granted_at: jiffies of the grant; constant
- * @idle_since: jiffies at which the @deadline_ms begin: the decision to reclaim, the moment
- *	when RECLAIM was put into a frame, or the last time that the storage had a request
- *	that extends the deadline; written by the lease work, and by segment_ctl.c under the
- *	ring lock
- * @asked_ns: monotonic time in ns; requests that name the segment extend its deadline if they
- *	were decoded before. 0 until RECLAIM was put into a frame; written under the ring lock
+ * @idle_since: jiffies from which @deadline_ms counts, the latest of: when RECLAIM was queued,
+ *	when RECLAIM was put into a frame, and when the lease work last found a request that
+ *	extends the deadline; written by the lease work, and by segment_ctl.c under the ring lock
+ * @asked_ns: monotonic time in ns; a request that names the segment extends the deadline only if
+ *	it was decoded before this time, the time of RECLAIM plus a grace period. 0 until RECLAIM
+ *	was put into a frame; written under the ring lock
  * @dev: RDMA device of the memory region; constant
  * @slot: index in rnbdt_pool.slots; constant once granted
  * @generation: number of the grant, not 0; constant once granted
@@ -48,7 +48,7 @@ struct rnbdt_session;
  * @mr: memory region, or NULL
  * @sgt: scatter list of @pages
  * @mapped: @sgt is mapped for DMA
- * @rcu: delays the release of the structure until no frame handler uses it
+ * @rcu: delays kfree() until no frame handler uses the structure
  * @ahead: for each unit, the number of physically contiguous units that start there
  * @pages: the page of each unit, or NULL
  *

@@ -3,7 +3,8 @@
  * Control entries about a segment: its grant, the request to return it, and its release.
  *
  * Operation: ctl.c keeps a list of the segments about which entries must be sent, and fills
- * frames from it. The client's time to return a segment begins when RECLAIM is put into a frame.
+ * frames from this list. The client's time to return a segment begins when the lease work queues
+ * RECLAIM, and begins again when RECLAIM is put into a frame.
  * Ownership: the file keeps no state.
  * Concurrency: the caller holds the lock of the ring of queue 0.
  * Errors: an entry that does not fit goes into the next frame.
@@ -24,16 +25,16 @@
 #include "session.h"
 
 /*
- * Limits in ms of the time in which RECLAIM reaches the client, and requests that the client has
- * sent before that arrive
+ * Limits in ms of the grace period. In this time RECLAIM must reach the client, and the requests
+ * that the client has sent before must reach the target.
  */
 #define RNBDT_RECLAIM_GRACE_MIN	1000u
 #define RNBDT_RECLAIM_GRACE_MAX	10000u
 
 /*
- * Begin the client's time to return a segment now, because RECLAIM may have waited for a
- * credit. A lost frame is repeated only after seconds: until then the client sends valid
- * requests that name the segment.
+ * Restart the client's time to return a segment, because RECLAIM possibly waited for a credit.
+ * Begin a grace period, too: a lost frame is repeated only after seconds, and until the client
+ * receives RECLAIM it sends valid requests that name the segment.
  */
 static void rnbdt_segment_reclaimed(const struct rnbdt_session *s, struct rnbdt_segment *seg)
 {

@@ -3,9 +3,9 @@
  * The session: one login of a host at a port, with its attachments of exports.
  *
  * Operation: a connection request for queue 0 creates a session (connect.c). The login makes it
- * live or refused, or starts a list of exports (login.c). Then the client connects its other
- * queues. rnbdt_session_close() ends the session, and the teardown frees it (state.c,
- * teardown.c).
+ * live or refused, or starts a list of exports (login.c). When the session is live, the client
+ * connects the other queues. rnbdt_session_close() ends the session, and the teardown frees the
+ * session (state.c, teardown.c).
  *
  * Ownership: a session owns its queues, its pool, its protection domain and its references on
  * the secret, on its host, on its port and on the module. The session owns its attachments, each
@@ -89,8 +89,8 @@ struct rnbdt_half_sum {
  * @entry: in the list of half-open connections until the login or the join succeeds; lock of
  *	half_open.c
  * @host: host that the connection request names; constant
- * @session: session that the connection has begun, or NULL; constant
- * @queue: queue that joins a session, or NULL; constant
+ * @session: session of which the connection is queue 0, or NULL for a further queue; constant
+ * @queue: queue that joins a session, or NULL for queue 0; constant
  * @since: jiffies of the connection request; constant
  * @peer_class: enum rnbdt_peer_class of the connection request; constant
  * @counted: enum rnbdt_half_kind; changed by half_count.c
@@ -119,7 +119,7 @@ struct rnbdt_half_open {
  * @RNBDT_CLOSING: the teardown is queued or runs
  * @RNBDT_DEAD: only the structure itself is left
  *
- * The state of a session only increases; it may skip values.
+ * The value of the state of a session only increases, and can skip values.
  */
 enum rnbdt_state {
 	RNBDT_CONNECTING,
@@ -165,9 +165,9 @@ struct rnbdt_stats {
 };
 
 /**
- * struct rnbdt_pool - delegated memory of a session
+ * struct rnbdt_pool - pool of a session: memory of the target that the client manages
  * @slots: segments by slot; written under the host lock, read under RCU
- * @taken: a bit per slot that has a segment or is reserved; as @nr_taken
+ * @taken: bitmap of the slots that have a segment or are reserved; accessed as @nr_taken
  * @shift: binary logarithm of the number of units per slot; set before live
  * @nr_slots: number of slots; set before live
  * @nr_taken: number of bits set in @taken; login work, then lease work, then teardown
@@ -175,7 +175,7 @@ struct rnbdt_stats {
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under the host lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
- * @slow: units named by slow requests, by slot; as @named
+ * @slow: for each slot, the units that slow requests name; accessed as @named
  *
  * The teardown frees the pool after the queue pairs are destroyed and the requests completed.
  */
@@ -199,7 +199,7 @@ struct rnbdt_pool {
  *	ring of queue 0
  * @lease_work: grants, reclaims and frees segments, on rnbdt_lease_wq
  * @ran_at: jiffies of the latest run of @lease_work, which writes it
- * @runs: runs of @lease_work in that jiffy
+ * @runs: number of runs of @lease_work in the jiffy @ran_at; written by @lease_work
  * @next_units: units of the next segment to grant; lease work
  * @pause: jiffies from a failed grant to the next attempt, or 0; lease work
  * @retry_at: jiffies of the next attempt, valid if @pause is not 0; lease work
@@ -209,14 +209,15 @@ struct rnbdt_pool {
  * @stuck: units of @reclaiming that slow storage uses; host lock
  * @look: share.c needs new values of @hung and rnbdt_segment.slow; cleared by @lease_work
  * @looked_at: jiffies when @lease_work last looked for slow requests; written by @lease_work
- * @hung: units that slow requests named then, in segments not reclaimed; as @looked_at
+ * @hung: units that slow requests named at @looked_at, in segments that are not reclaimed;
+ *	written by @lease_work
  * @hungry: in the list of sessions that want more than the limits leave; lock of budget.c
- * @part: input from which @share was computed; in a list while share.c walks; host lock
+ * @part: input from which @share was computed; in a list while the share work runs; host lock
  * @share: bytes that the session may hold while memory is short; host lock
  * @grants: number of segments granted after the login; lease work
  * @releases: number of segments that the client has released; written under the host lock
- * @reclaims: number of segments that the client was asked to return; as @releases
- * @registrations: memory regions registered at the login or later; as @releases
+ * @reclaims: number of segments that the client was asked to return; locked as @releases
+ * @registrations: number of memory regions registered at the login or later; locked as @releases
  */
 struct rnbdt_lease {
 	u32 want;
@@ -250,8 +251,8 @@ struct rnbdt_lease {
  * @secret: secret that the client has proven, or NULL; set once by the login work under the
  *	host lock, constant once live
  * @authenticated: no proof is @required, or the client has proven @secret; host lock
- * @key: transform with the key of the session, which further queues prove; set by the login
- *	work, constant once live
+ * @key: HMAC transform with the session key, which the client must prove to know on further
+ *	queues; set by the login work, constant once live
  * @target_uuid: UUID of the target at the connection request; constant
  * @req: connection request of queue 0; constant
  * @text: input of the HMAC; constant once live
@@ -273,20 +274,20 @@ struct rnbdt_auth {
  * struct rnbdt_account - memory and places that a session has charged to its host
  * @pool_bytes: bytes charged for the pool, the larger of @floor_bytes and @held_bytes; written
  *	under the host lock and the lock of budget.c, read without
- * @floor_bytes: floor of the pool in bytes; as @pool_bytes
+ * @floor_bytes: floor of the pool in bytes; locked as @pool_bytes
  * @max_bytes: ceiling of the pool in bytes; set before live
  * @held_bytes: bytes of all segments, including those that are being granted; host lock
- * @claimed_bytes: pool floor of a claim that the session has taken over, charged until
- *	@pool_bytes are; host lock
+ * @claimed_bytes: pool floor of a claim that the session has taken over; stays charged until the
+ *	login charges @pool_bytes instead; host lock
  * @stopped: the target no longer reclaims segments of the session; host lock
- * @claim: claim that the session may leave behind, or NULL; login work, then teardown
+ * @claim: claim allocated for the session to leave behind, or NULL; login work, then teardown
  * @claims: the session leaves a claim behind; host lock
- * @no_claim: the client broke the protocol, so the session leaves no claim; written without a lock
+ * @no_claim: protocol error of the client: the session leaves no claim; written without a lock
  * @claim_until: monotonic time in ns at which the claim that the session has taken over expires;
  *	host lock
  * @queue_bytes: bytes charged for queues, including @queue_reserved; written under the host
  *	lock, read without
- * @queue_floor: bytes with which the queues begin, as far as the limits allow; host lock
+ * @queue_floor: bytes with which all granted queues begin, or less if a limit applies; host lock
  * @queue_reserved: bytes of @queue_floor for queues that have not joined; host lock
  * @io_bytes: additional bytes charged for requests in flight
  * @counted: the session is counted in rnbdt_host.nr_sessions; host lock
@@ -373,7 +374,7 @@ struct rnbdt_conn {
  * struct rnbdt_login - login of a session, and timers
  * @info: decoded login, or zero if @list; written by the frame handler before the login work
  * @id: id of the LOGIN or LIST entry, which the answers repeat; written with @info
- * @list: the client asks for a list of exports instead; written with @info
+ * @list: the client requests a list of exports instead of a login; written with @info
  * @has_login: @info is decoded and constant; written with a release, so that a reader without
  *	the lock sees @info
  * @login_work: authenticates the client and answers the login, or sends the list of exports;
@@ -395,7 +396,7 @@ struct rnbdt_login {
 /**
  * struct rnbdt_ctl_slot - a control request of the client
  * @entry: in a list of struct rnbdt_ctl
- * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had its handle on arrival
+ * @type: RNBD_CTL_ATTACH; or RNBD_CTL_DETACH, if no attachment had the handle on its arrival
  * @id: id of the entry, which the answer repeats
  * @attach: request of an ATTACH
  * @grant: answer to an ATTACH
@@ -525,7 +526,7 @@ struct rnbdt_session_dir {
  * @queue0: array of queues before the login
  * @ended_lock: taken when a queue is moved from @queues to @ended
  * @ended: sum of the counters of freed queues; @ended_lock
- * @pool: delegated memory
+ * @pool: segments of the pool of the session
  * @lease: grants and releases of segments of @pool
  * @auth: authentication
  * @account: memory and places that the session has charged to its host

@@ -89,7 +89,7 @@ second_target() {
 	targets undrained 120
 	dmsetup resume slow
 	targets drained
-	# From the fence on the disk must not change, even if the agent reports the fence later.
+	# From the fence on, the disk must not change, even if the agent reports the fence later.
 	wait_for 60 fenced
 	before=$(sum)
 	barrier fenced 120

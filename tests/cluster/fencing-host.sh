@@ -74,7 +74,8 @@ client() {
 		# The target pauses this machine here.
 		barrier "slept-$round" 120
 		if [ $round = disabled ]; then
-			# Do not wait for a reconnect of the session, which can survive the pause.
+			# Wait for the disk and not for a reconnect of its session, because the
+			# session can survive the pause.
 			wait_for 30 back_since "$dev" "$began"
 			kill $load
 			wait $load
@@ -274,7 +275,7 @@ target() {
 	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
 	# The restart of the client has lifted the fence, but the stored state still says fenced, so
 	# the restarted target fences the host. The target must lift the fence when the client
-	# reconnects with the generation of this fence, which a client gets only after a lift.
+	# reconnects with the generation of this fence, which it got after the fence was lifted.
 	rnbd save "$OUT/saved" || die "save"
 	target_again
 	barrier target-again

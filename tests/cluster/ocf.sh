@@ -123,7 +123,8 @@ agent 0 disk stop "${DISK[@]}"
 
 echo "a disk in the state failed"
 agent 0 disk start "${DISK[@]}" loss_timeout=9 wait=0
-# This change is not saved: when the agent stops the target, it must write it to target.json.last.
+# This change is not saved. When the agent stops the target, the agent must store the change in
+# target.json.last.
 run rnbd export disable disk1
 agent 0 target stop
 same "$(jq -r '.exports[] | select(.enable | not) | .name' /etc/rnbd/target.json.last)" disk1 "kept"

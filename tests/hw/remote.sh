@@ -103,7 +103,8 @@ copy_kit() {
 }
 
 # keep SIDE: start the keeper of a side. The keeper undoes the changes on that side if this machine,
-# which runs the check, fails. Signals from the terminal must not end its ssh connection.
+# which runs the check, fails. Signals from the terminal must not end the ssh connection of the
+# keeper.
 keep() {
 	local side=$1
 

@@ -3,12 +3,13 @@
 # Helpers of the tests on the modelled adapter: sourced after rnbd.sh.
 #
 # One machine has two devices: mdl0 for the client with the address MDL_CLIENT, mdl1 for the target
-# with MDL_TARGET. Both addresses are local, and the kernel routes local addresses over lo, for
-# which rdma_cm would pick the device of the destination at both ends. So the local routes are
-# removed, and each address is a neighbour of the other device.
+# with MDL_TARGET. Both addresses are local to the machine, so the kernel would route packets to
+# them over lo, and rdma_cm would use the device of the destination address at both ends of a
+# connection. Therefore the local routes are removed, and the network device of each RDMA device has
+# a route and a neighbour entry for the address of the other device.
 #
 # With "scripts/lab run --adapter" (tests/run with ADAPTER), rnbd.sh sources this file and makes the
-# devices: a test of the product then runs on them as it does on soft-RoCE.
+# devices, so a test of the product runs on them without a change of the test.
 
 MDL_CLIENT=10.77.0.1
 MDL_TARGET=10.77.0.2
@@ -17,13 +18,13 @@ MDL_DEBUG=/sys/kernel/debug/rdma-model
 # shellcheck source=tests/lib/sides.sh
 [ -z "${LAB_SIDES-}" ] || . ../lib/sides.sh
 
-# adapter_load PARAMETER=VALUE...: load the module of the model
+# adapter_load PARAMETER=VALUE...: load the module of the modelled adapter
 adapter_load() {
 	debugfs_ready
 	modprobe rdma-model "$@" || die "modprobe rdma-model failed"
 }
 
-# adapter_netdev NUMBER ADDRESS MTU: make a network device dNUMBER
+# adapter_netdev NUMBER ADDRESS MTU: make a dummy network device dNUMBER with this address
 adapter_netdev() {
 	run ip link add "d$1" type dummy
 	# A dummy device has IFF_NOARP set and ignores neighbour entries without "arp on".
@@ -31,11 +32,12 @@ adapter_netdev() {
 	run ip addr add "$2/32" dev "d$1"
 }
 
-# adapter_neighbour NUMBER ADDRESS PEER-NUMBER PEER-ADDRESS: make the route to the other device
+# adapter_neighbour NUMBER ADDRESS PEER-NUMBER PEER-ADDRESS: make the route and the neighbour entry
+# for the address of the other device
 adapter_neighbour() {
 	run ip route add "$4/32" dev "d$1" src "$2"
 	run ip neigh add "$4" lladdr "02:00:00:00:77:0$3" dev "d$1" nud permanent
-	# This step is last: an address that is not local cannot become the source of a route.
+	# Delete the local route last: only a local address can become the source of a route.
 	run ip route del local "$2" dev "d$1" table local
 }
 
@@ -50,8 +52,8 @@ gid_of() {
 		"/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# adapter_link DEVICE NETDEV [PARAMETER=VALUE...]: make a device with these parameters; other
-# parameters keep the values of the previous device
+# adapter_link DEVICE NETDEV [PARAMETER=VALUE...]: make an RDMA device with these parameters; other
+# parameters have the values of the device that was made before it
 adapter_link() {
 	local setting
 	for setting in "${@:3}"; do
@@ -61,16 +63,17 @@ adapter_link() {
 	run rdma link add "$1" type model netdev "$2"
 }
 
-# adapter_up PARAMETER=VALUE...: make both devices ready for rdma_cm. The target of RNBD accepts no
-# device that needs bounce buffers.
+# adapter_up PARAMETER=VALUE...: make both network devices, their routes, and both RDMA devices
 adapter_up() {
 	local mtu=9000
 
 	[ -d /sys/module/rdma_model ] || adapter_load dma=model
 	modprobe dummy numdummies=0 || die "no dummy network devices"
-	# rnbd binds the address to check it; without a local route, bind() needs this sysctl.
+	# The tool rnbd checks an address with bind(), which needs this sysctl if there is no local
+	# route.
 	echo 1 >/proc/sys/net/ipv4/ip_nonlocal_bind
-	# rdma_cm derives the path MTU from the network device and ignores max_mtu of the port.
+	# This profile needs a small path MTU. rdma_cm derives the path MTU from the MTU of the
+	# network device, and ignores max_mtu of the port.
 	[[ " $* " != *" profile=minimal "* ]] || mtu=400
 	adapter_netdev 0 "$MDL_CLIENT" $mtu
 	adapter_netdev 1 "$MDL_TARGET" $mtu
@@ -79,7 +82,9 @@ adapter_up() {
 	adapter_devices "$@"
 }
 
-# adapter_devices PARAMETER=VALUE...: make both devices on the existing network devices
+# adapter_devices PARAMETER=VALUE...: make both RDMA devices on the existing network devices. With
+# dma=model, only the device of the client needs bounce buffers, because the target rejects a device
+# that needs them.
 adapter_devices() {
 	adapter_link mdl0 d0 bounce=Y "$@"
 	adapter_link mdl1 d1 bounce=N "$@"
@@ -90,8 +95,9 @@ adapter_devices() {
 }
 
 # nasty_needed: fail unless each requested kind of nasty behaviour has happened on one of the
-# devices, except for those in MDL_CANNOT, which the script cannot trigger. A test of the suite
-# cannot trigger all kinds, so tests/run checks the kinds of all its tests together.
+# devices; kinds in MDL_CANNOT, which the script cannot trigger, need not happen. With LAB_ADAPTER
+# only record the kinds: a single test cannot trigger all of them, so tests/run checks the kinds of
+# all its tests together.
 nasty_needed() {
 	local kind nasty_kinds
 
@@ -117,7 +123,7 @@ adapter_again() {
 	adapter_devices "$@"
 }
 
-# adapter_down: remove devices and module; a mapping that is left is a violation
+# adapter_down: remove devices and module; a DMA mapping that still exists is a violation
 adapter_down() {
 	nasty_needed
 	run rdma link delete mdl0
@@ -127,9 +133,9 @@ adapter_down() {
 	ip link del d1
 }
 
-# no_violations: fail if a device has reported a violation, or if a message found no receive work
-# request. Credits keep the product from sending such a message; nvme-rdma and RNBD of the kernel do
-# not send one either.
+# no_violations: fail if a device has reported a violation, or if a message arrived while no receive
+# work request was posted. The credits of the product prevent such a message, and nvme-rdma and the
+# kernel's RNBD also send none.
 no_violations() {
 	local dev
 
@@ -139,7 +145,7 @@ no_violations() {
 	done
 }
 
-# own_adapter_end: end a test that makes its devices itself; no disk may be attached
+# own_adapter_end: end a test that makes its devices itself; all disks must be detached
 own_adapter_end() {
 	configfs_clear
 	unload
@@ -188,9 +194,9 @@ adapter_begin() {
 	[ -z "$LAB_SIDES" ] || sides_begin "$@"
 }
 
-# adapter_end: fail unless the script used both devices, caused no violation and leaves no
-# mapping. The violations of a device that was removed are not counted here, but their
-# kernel warning has failed the run.
+# adapter_end: fail unless the script used both devices, caused no violation and leaves no DMA
+# mapping. The violations of a device that was removed are not counted here, but each violation
+# also prints a kernel warning, which fails the run.
 adapter_end() {
 	local status=$?
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the cluster tests: node 1 is the target; nodes 2 and 3 mount one file system from one
-# export concurrently. Sourced with ../lib/cluster.sh.
+# export concurrently. A test sources this file as ../lib/cluster.sh.
 
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
@@ -11,7 +11,7 @@
 . ../lib/document.sh
 
 DOCUMENTS="../../Documentation/admin/cluster*.rst"
-# The names of this machine in the documents
+# The names that the documents use for this machine
 if [ "${NODE:?}" = 1 ]; then NAMES=target; else NAMES="n$NODE nodes"; fi
 # The disk and the mount point in the document
 # shellcheck disable=SC2034 # for those that source this
@@ -26,11 +26,12 @@ fenced_is() { [ "$(rnbd fenced "${victim:?}")" = "$1" ]; }
 refusals() { cat /sys/kernel/rnbd-target/refused/fenced; }
 refused_over() { [ "$(refusals)" -gt "$1" ]; }
 
-# both NAME [SECONDS]: barrier of the two clients
+# both NAME [SECONDS]: wait until both clients have reached barrier NAME
 both() { lab barrier "$1" --nodes 2,3 --timeout "${2:-60}" || die "barrier $1"; }
 
-# from_document SECTION [WAS IS]...: run the commands of a section with text WAS replaced by IS;
-# only the commands before the one that begins with $UP_TO, if that is set
+# from_document SECTION [WAS IS]...: run the commands of a section of the documents, with each text
+# WAS replaced by IS. If $UP_TO is set, run only the commands before the first command that begins
+# with this text.
 from_document() {
 	local section=$1 i
 	shift
@@ -53,8 +54,8 @@ from_document() {
 	took "$section"
 }
 
-# disk_from_document: make and export the disk, and attach it, as the document says; the machines
-# get the host ids that it shows
+# disk_from_document: run the commands of the document that export and attach the disk; the clients
+# get the host ids that the document shows
 disk_from_document() {
 	local section="The target and the disk" i
 
@@ -71,12 +72,14 @@ disk_from_document() {
 	from_document "$section"
 }
 
-# need_fstab TYPE: fail unless the line of the document in /etc/fstab mounts the disk
+# need_fstab TYPE: fail unless the line for $DIR that the document has added to /etc/fstab names the
+# disk and the file system TYPE
 need_fstab() {
 	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "device that fstab mounts"
 }
 
-# bring_keys COMMAND: copy the keys before these commands, as scp does on real machines
+# bring_keys COMMAND: if this command of the document needs keys of another node, copy them, as scp
+# does on real machines
 bring_keys() {
 	case $1 in
 	ssh-keyscan*) cp /root/.ssh/fencing.pub "$SHARED/n$NODE.pub" ;;
@@ -84,8 +87,8 @@ bring_keys() {
 	esac
 }
 
-# start_corosync: start corosync, and make the device nodes for dlm_controld as udev does on real
-# machines; its PID goes to daemons[]
+# start_corosync: start corosync and add its PID to daemons[]; make the device nodes for
+# dlm_controld, as udev does on real machines
 daemons=()
 start_corosync() {
 	local link
@@ -98,7 +101,8 @@ start_corosync() {
 	wait_for 60 corosync-quorumtool -s
 }
 
-# all_synced: the files that node 3 synced before its end must be complete; remove them
+# all_synced: the files that node 3 had synced before it was killed or paused must be complete;
+# remove them
 all_synced() {
 	local i
 
@@ -109,7 +113,7 @@ all_synced() {
 	run rm -r $DIR/load
 }
 
-# took WHAT: print the time since the last call
+# took WHAT: print WHAT and the time since the last call of took
 took_since=${EPOCHREALTIME/[.,]/}
 took() {
 	local now=${EPOCHREALTIME/[.,]/}
@@ -118,7 +122,7 @@ took() {
 	took_since=$now
 }
 
-# agree NAME <TEXT: both clients must have the same text, which must not be empty
+# agree NAME <TEXT: both clients must pass the same text, which must not be empty
 agree() {
 	cat >"$SHARED/$1.$NODE"
 	both "agree-$1"
@@ -129,8 +133,8 @@ agree() {
 
 # --- checks of one directory; each function runs on both nodes concurrently
 
-# share_bytes DIR: each node must read the bytes that the other has written, through its cache and
-# with direct I/O
+# share_bytes DIR: each node must read the bytes that the other node has written; both nodes write
+# and read through the page cache and with direct I/O
 share_bytes() {
 	local dir=$1 how
 
@@ -147,8 +151,8 @@ share_bytes() {
 	done
 }
 
-# round DIR WRITER N [DD-OPTION]: WRITER overwrites a block that the other node has in its cache
-# and does not sync it; fail if the other node reads old data
+# round DIR WRITER N [DD-OPTION]: node WRITER overwrites a block that the other node has in its
+# cache, without fsync unless DD-OPTION requests it; fail if the other node reads old data
 round() {
 	local dir=$1 writer=$2 text="round $3 of n$2" read
 	shift 3
@@ -178,7 +182,8 @@ share_cache() {
 	done
 }
 
-# share_block DIR: both nodes write single bytes of one block in turn; none may be lost
+# share_block DIR: both nodes concurrently write single bytes of one block, one node the even bytes
+# and the other node the odd bytes; no byte may be lost
 share_block() {
 	local dir=$1
 
@@ -196,8 +201,9 @@ share_block() {
 	same "$(<"$dir/bytes")" "$(printf '23%.0s' {1..60})" "bytes of both nodes in one block"
 }
 
-# share_append DIR: increment a counter and append lines under flock; each number must appear once
-# and in order. The file is opened for each append: otherwise OCFS2 loses lines, on any disk.
+# share_append DIR: both nodes increment a counter and append its value to a file under flock; each
+# number must appear once and in order. The file is opened for each line, because OCFS2 loses lines
+# of a file that stays open, on any disk.
 share_append() {
 	local dir=$1 n=10 i count
 
@@ -223,9 +229,9 @@ share_append() {
 	note "flock went to the other node $(uniq -f 1 "$dir/lines" | wc -l) times"
 }
 
-# share_race DIR: both nodes create the same names with O_EXCL; exactly one of them must succeed for
-# each name. In the first half both use the same order, so one is slightly ahead; in the second half
-# they begin at different names.
+# share_race DIR: both nodes create the same names with O_EXCL; exactly one node must succeed for
+# each name. For the first half of the names both nodes use the same order, so they compete for each
+# name; for the second half they begin at different names.
 share_race() {
 	local dir=$1/race n=32
 
@@ -254,7 +260,8 @@ share_race() {
 	note "this node created $(wc -l <"$SHARED/won.$NODE") of $n files"
 }
 
-# share_names DIR: both nodes create, rename and delete in one directory, also names of the other
+# share_names DIR: both nodes create files in one directory, and rename, delete and link files of
+# the other node
 share_names() {
 	local dir=$1/names n=8 i node want=()
 
@@ -270,7 +277,7 @@ share_names() {
 		mv "$dir/n$PEER-$i" "$dir/renamed-$PEER-$i" || die "rename failed"
 		rm "$dir/n$PEER-$((i + 1))" || die "delete failed"
 		ln "$dir/n$PEER-$((i + 2))" "$dir/link-$PEER-$i" || die "link failed"
-		# OCFS2 returns EACCES if the other node has just replaced the same name.
+		# Retry, because OCFS2 returns EACCES if the other node has just replaced "last".
 		wait_for 20 mv "$dir/n$NODE-$((i + 3))" "$dir/last"
 	done
 	both changed
@@ -285,7 +292,8 @@ share_names() {
 	grep -qE "^[23] (3|7)$" "$dir/last" || die "last is $(<"$dir/last")"
 }
 
-# share_tree DIR: both nodes build one directory tree
+# share_tree DIR: both nodes build one directory tree; then node 2 deletes a part of the tree, and
+# node 3 renames another part
 share_tree() {
 	local dir=$1/tree a b
 

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Run the commands of a document exactly as it shows them: sourced after lab.sh. In literal blocks a
-# line with the prompt MACHINE# is a command for the machine or machines of that name. It continues
-# after a backslash, and up to END if it contains "<<END". Lines without a prompt are output, in
-# which "..." matches anything. Prompts in brackets are skipped.
+# line with the prompt MACHINE# is a command for the machine or machines of that name. A command
+# continues on the next line after a backslash; a command with "<<END" continues up to the line END.
+# Lines without a prompt are output, in which "..." matches anything. Lines that begin with "[",
+# such as a prompt in brackets, are skipped.
 
-# read_commands FILES [SECTION]: read machines[], commands[] and outputs[] from the files of a list
-# or pattern, from the section with that title or from all
+# read_commands FILES [SECTION]: set machines[], commands[] and outputs[] to the commands in FILES,
+# a list or pattern of file names; with SECTION only those of the section with this title
 # shellcheck disable=SC2086 # a list or pattern
 read_commands() {
 	local line last='' indent prompt='' section='' want=${2-}
@@ -39,8 +40,8 @@ read_commands() {
 	[ ${#commands[@]} -gt 0 ] || die "$1 has no commands${want:+ in $want}"
 }
 
-# need_commands TEXT...: fail unless a command contains TEXT. A document that changed must not pass
-# because it has no matching commands.
+# need_commands TEXT...: fail unless each TEXT occurs in a command: a test must not pass because the
+# document has changed and no longer has the commands that the test is about
 need_commands() {
 	local want
 
@@ -49,7 +50,8 @@ need_commands() {
 	done
 }
 
-# as_shown OUTPUT SHOWN: succeed if every line is as shown; any number of blanks counts as one
+# as_shown OUTPUT SHOWN: succeed if OUTPUT matches the text SHOWN of the document; several blanks
+# count as one
 as_shown() {
 	local pattern
 
@@ -67,9 +69,10 @@ did_as_shown() {
 	[ "$status" = 0 ] && as_shown "$text" "${outputs[$1]}"
 }
 
-# walk NAME MACHINE...: run the commands that were read, on all machines of the test concurrently.
-# This machine has these names. If a function before_command exists, it is called with each command
-# first.
+# walk NAME MACHINE...: run those commands of commands[] that are for this machine, which has the
+# names MACHINE. All machines of the test call walk concurrently, and wait for each other where the
+# next command is for another name. A function before_command, if it exists, is called before each
+# command, with the command as argument.
 walk() {
 	local name=$1 where='' i
 	shift
@@ -83,7 +86,8 @@ walk() {
 		! declare -F before_command >/dev/null || before_command "${commands[i]}"
 		echo "$where# ${commands[i]}"
 		did_as_shown "$i" || {
-			# The effect of a command on another machine may arrive here with a delay.
+			# Retry: the effect of a command on another machine can reach this machine
+			# later.
 			[[ ${commands[i]} = lsblk* || ${commands[i]} = *quorumtool* ]] &&
 				wait_quietly 20 did_as_shown "$i"
 		} || die "exit $status: ${commands[i]}; output in the document: ${outputs[i]}"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HMAC-SHA256 (FIPS 180-4, RFC 2104) for tests, where the kernel's is not at hand.
- * test_auth.c checks it with the vectors of RFC 4231. It is not for real secrets, since
- * it does not wipe the memory that it used.
+ * HMAC-SHA256 (FIPS 180-4, RFC 2104) for tests, which cannot use the kernel's implementation.
+ * test_auth.c checks this code with the vectors of RFC 4231. The code is not for real secrets,
+ * because it does not wipe the memory that it used.
  */
 #ifndef RNBD_TEST_HMAC_H
 #define RNBD_TEST_HMAC_H

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Helpers of the tests of make hw-check: sourced after rnbd.sh. On node 1 this file does not return:
-# node 1 only serves ssh until node 2 has run the checks.
+# Helpers of the tests of make hw-check: sourced after rnbd.sh. On node 1 a script does not continue
+# after this file: node 1 only serves ssh until node 2 has run the checks.
 
-# Node 1 is the target. Node 2 is the client and runs the check; it reaches both by ssh.
+# Node 1 is the target. Node 2 is the client and also runs the check, which uses ssh to both nodes.
 RESULTS=/tmp/results
 
 serve_ssh() {
@@ -13,7 +13,7 @@ serve_ssh() {
 	/usr/sbin/sshd || die "no sshd"
 }
 
-# state MACHINE: print the state that a check may change and must restore
+# state MACHINE: print the state of a machine that a check changes and must restore
 # shellcheck disable=SC2016 # expanded by the other machine
 state() {
 	ssh "$1" 'cut -d " " -f 1 /proc/modules | sort
@@ -27,7 +27,7 @@ state() {
 states() { state n1 && echo --- && state n2; }
 unchanged() { [ "$(states)" = "$before" ]; }
 
-# check [VARIABLE=VALUE...]: run the check with its output in $OUT/check
+# check [VARIABLE=VALUE...]: run make hw-check with these variables, and its output in $OUT/check
 check() {
 	note "make hw-check $*"
 	make -s -C /lab/src hw-check TARGET=n1 CLIENT=n2 RESULTS=$RESULTS QUICK=1 "$@" >"$OUT/check" 2>&1
@@ -35,7 +35,7 @@ check() {
 
 says() { grep -qE -- "$1" "$OUT/check" || die "'$1' is not in the output: $(cat "$OUT/check")"; }
 
-# unpack: unpack the archive that the last check named; set $results to its directory
+# unpack: unpack the archive of results that the last check has named; set $results to its directory
 unpack() {
 	local archive
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The lists of the kernel in user space, as far as the code under test uses them.
+ * User-space versions of those list functions of the kernel that the code under test uses.
  */
 #ifndef RNBD_LIST_H
 #define RNBD_LIST_H

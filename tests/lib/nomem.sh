@@ -1,23 +1,24 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Failing allocations on a kernel with fault injection (LAB_KERNEL=debug): sourced after rnbd.sh. An
-# allocation fails if a function of the selected address range is in its stack.
+# Failing allocations on a kernel with fault injection (LAB_KERNEL=debug): sourced after rnbd.sh.
+# Only those allocations can fail that have a function of the selected address range in their stack.
 
 FAIL=/sys/kernel/debug/failslab
 
-# text MODULE: print the first and the last address of its functions
+# text MODULE: print the addresses of the first and of the last function of MODULE
 text() {
 	awk -v m="[$1]" '$4 == m && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p'
 }
-# text_kmemleak: the same for the function that allocates the records of kmemleak, which disables
-# itself if an allocation fails
+# text_kmemleak: print the start and the end of the function that allocates the records of kmemleak.
+# These allocations must not fail, because kmemleak would disable itself.
 text_kmemleak() {
 	sort /proc/kallsyms | awk '
 		go { print $1; exit }
 		$3 == "__alloc_object" { print $1; go = 1 }'
 }
 
-# within FIRST LAST: select allocations that have a function between these addresses in their stack
+# within FIRST LAST: select the allocations that have a function between these addresses in their
+# stack, except allocations of kmemleak
 within() {
 	local from to dir
 	{ read -r from && read -r to; } < <(text_kmemleak)
@@ -34,8 +35,9 @@ within() {
 	done
 }
 
-# fail MODULE N: let one in N of the allocations fail that have a function of MODULE in their stack.
-# The fractions differ because the queues of soft-RoCE consist of very many single pages.
+# fail MODULE N: let allocations fail that have a function of MODULE in their stack: every (N/100)th
+# of such slab allocations, and every (N/3)th of such page allocations. Page allocations fail less
+# often, because the queues of soft-RoCE consist of very many single pages.
 fail() {
 	local first last
 	{ read -r first && read -r last; } < <(text "$1")
@@ -46,7 +48,7 @@ fail() {
 	echo 1 | tee $FAIL/probability >"${FAIL%/*}/fail_page_alloc/probability"
 	echo 0 >"${FAIL%/*}/fail_page_alloc/min-order"
 }
-# fail_once FUNCTION: let the next allocation of FUNCTION fail
+# fail_once FUNCTION: let the next slab allocation fail that has FUNCTION in its stack
 fail_once() {
 	local first last
 	{ read -r first && read -r last; } < <(sort /proc/kallsyms | awk -v f="$1" '

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the tests of pools that grow and shrink: sourced after rnbd.sh.
 #
-# Sizes at the client are in units of 4 KiB, those at the target in bytes.
+# The attributes of the client have sizes in units of 4 KiB, those of the target in bytes.
 
 SESSIONS=/sys/kernel/rnbd-target/sessions
 
 # param MODULE NAME VALUE: set a parameter of a loaded module
 param() { echo "$3" >"/sys/module/$1/parameters/$2" || die "parameter $2 of $1"; }
 
-# session_dir DEV: print the directory of the target's live session for a disk
+# session_dir DEV: print the sysfs directory that the target has for the live session of a disk
 session_dir() {
 	local dir id
 
@@ -24,7 +24,7 @@ session_dir() {
 	return 1
 }
 
-# at_target DEV NAME: print an attribute of the target's session for a disk
+# at_target DEV NAME: print an attribute that the target has for the session of a disk
 at_target() {
 	local dir
 
@@ -34,15 +34,16 @@ at_target() {
 # need_at_target DEV NAME TEST VALUE: fail unless the relation holds for an attribute at the target
 need_at_target() { need_counter "$(at_target "$1" "$2")" "$3" "$4" "$1 at the target: $2"; }
 
-# For wait_for: counter_is DEV NAME VALUE, counter_at_most DEV NAME VALUE
+# counter_is DEV NAME VALUE, counter_at_most DEV NAME VALUE: succeed if a counter of the disk is
+# equal to VALUE, or not greater than VALUE; for wait_for
 counter_is() { [ "$(counter "$1" "$2")" = "$3" ]; }
 counter_at_most() { [ "$(counter "$1" "$2")" -le "$3" ]; }
 
 # pools_charged: print the bytes that are charged for the pools of all sessions
 pools_charged() { cat "$SESSIONS"/*/pool_bytes 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
 
-# reclaiming: succeed if a client has not yet returned memory that the target reclaims; for
-# wait_for, starts no process
+# reclaiming: succeed if a client has not yet returned all memory that the target reclaims; for
+# wait_for; starts no process
 reclaiming() {
 	local file units
 
@@ -53,7 +54,8 @@ reclaiming() {
 }
 
 # pool_idle DEV: succeed if no request uses the pool of the disk's session, no reclaim is pending,
-# both ends count the same memory, and the accounts are charged for it; for wait_for
+# the pool has the same size at both ends, and the target charges the session for this size or for
+# the floor of the pool, whichever is larger; for wait_for
 pool_idle() {
 	local size floor
 
@@ -63,11 +65,10 @@ pool_idle() {
 		[ "$(at_target "$1" pool_bytes)" = $((size > floor ? size : floor)) ]
 }
 
-# no_sessions: succeed if the target has no session and the accounts of pools are empty; for
-# wait_for
+# no_sessions: succeed if the target has no session and no bytes are charged for pools; for wait_for
 no_sessions() { [ -z "$(ls "$SESSIONS")" ] && [ "$(pools_charged)" = 0 ]; }
 
-# steadily NAME DISK [FIO-OPTION...]: run fio until steadily_end NAME
+# steadily NAME DISK [FIO-OPTION...]: run fio on DISK in the background until steadily_end NAME
 declare -A steady
 steadily() {
 	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --time_based --runtime=3600 \
@@ -75,15 +76,16 @@ steadily() {
 	steady[$1]=$!
 }
 steadily_end() {
-	# SIGTERM: fio ignores SIGINT until it has set up its handler, and wait would never return.
+	# Do not send SIGINT: fio, as a background process, ignores it until it has installed its
+	# handler, and wait would then never return.
 	kill -TERM "${steady[$1]}" || die "fio $1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
 	wait "${steady[$1]}"
 	if grep -v "terminating on signal" "$OUT/fio.$1.err" | grep .; then die "fio $1 failed"; fi
 	unset "steady[$1]"
 }
 
-# checker NAME WRITER DISK [GENCHECK-OPTION...]: run the generation checker on a disk until
-# checker_end NAME DISK, which fails unless the disk has the expected data
+# checker NAME WRITER DISK [GENCHECK-OPTION...]: run the generation checker on DISK in the
+# background until checker_end NAME DISK, which fails unless the disk has the expected data
 declare -A checkers
 checker() {
 	gencheck run --journal "/dev/shm/$1" --writer "$2" --time 100000 "${@:4}" "$3" \

@@ -12,7 +12,7 @@
 
 #include "portable.h"
 
-/* splitmix64: small, and every seed is good */
+/* State of the generator splitmix64, which is small and accepts every seed */
 struct unit_random {
 	u64 state;
 };
@@ -26,7 +26,7 @@ static inline u64 unit_random64(struct unit_random *random)
 	return z ^ (z >> 31);
 }
 
-/* a number below @below, which is not zero */
+/* Return a random number from 0 to @below - 1; @below must not be 0. */
 static inline u32 unit_random_below(struct unit_random *random, u32 below)
 {
 	return (u32)((unit_random64(random) >> 32) * below >> 32);
@@ -39,7 +39,7 @@ static inline u64 unit_environment(const char *name, u64 otherwise)
 	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
-/* the same numbers in every run, unless asked for others */
+/* Return a generator with the same seed in every run, unless RNBD_TEST_SEED names another seed. */
 static inline struct unit_random unit_random_seeded(const char *test)
 {
 	u64 seed = unit_environment("RNBD_TEST_SEED", 20240229);

@@ -19,7 +19,8 @@ set_host_id() {
 # target_start: load the target; nothing is exported yet
 target_start() {
 	modprobe rnbd-target || die "modprobe rnbd-target failed"
-	# The model supports pages of all sizes, but the target does not know its driver.
+	# The target uses large pages only with drivers that it knows to support them. It does not
+	# know the modelled adapter, which supports them.
 	[ ! -d /sys/module/rdma_model ] || echo 2 >/sys/module/rnbd_target/parameters/large_pages
 }
 
@@ -57,12 +58,12 @@ null_disk() {
 	echo 1024 >"$dir/hw_queue_depth"
 	for i in "$@"; do echo "${i#*=}" >"$dir/${i%%=*}"; done
 	echo 1 >"$dir/power"
-	# A scheduler would limit the requests to fewer.
+	# An I/O scheduler would limit the device to fewer requests in flight.
 	echo none >"/sys/block/${dir##*/}/queue/scheduler"
 	echo "/dev/$(basename "$dir")"
 }
 
-# attach EXPORT [OPTIONS]: attach and print the device
+# attach EXPORT [OPTIONS]: attach EXPORT and print the path of the disk
 attach() {
 	local dev
 	modprobe rnbd || die "modprobe rnbd failed"
@@ -70,35 +71,35 @@ attach() {
 	echo "$dev"
 }
 
-# detach DEV: detach the disk, which must succeed. The time-out covers udev, which opens a disk for
-# a while after a write.
+# detach DEV: detach the disk, which must succeed. The command waits up to 2 s until the disk is not
+# open, because udev opens a disk for a short time after a program has written to it.
 detach() {
 	rnbd detach "$1" --wait $((2 * ${LAB_SLOW:-1})) || die "detach of $1 failed"
 	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
 }
 
-# counter DEV NAME: print a counter; starts no process, because where that takes a second, waiting
-# for a counter would take most of the time of a test
+# counter DEV NAME: print a counter of the disk. Starts no process: on machines where the start of a
+# process takes a second, waiting for counters would take most of the time of a test.
 counter() {
 	local value
 	read -r value <"/sys/block/${1##*/}/rnbd/$2" && echo "$value"
 }
 
-# counter_over DEV NAME VALUE: for wait_for
+# counter_over DEV NAME VALUE: succeed if a counter of the disk is greater than VALUE; for wait_for
 counter_over() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
 
 # Disks that share a session show the same counters of frames, requests and reconnects. The
 # following helpers look at one disk.
 
-# completed DEV: print the number of requests that the block layer has completed; completed_over DEV
-# VALUE: for wait_for
+# completed DEV: print the number of requests of the disk that the block layer has completed;
+# completed_over DEV VALUE: succeed if this number is greater than VALUE, for wait_for
 completed() {
 	local f
 	read -ra f <"/sys/block/${1##*/}/stat" && echo $((f[0] + f[4] + f[11] + f[15]))
 }
 completed_over() { [ "$(completed "$1")" -gt "$2" ]; }
 
-# trace_requests on|off: set whether the target traces each request that it receives
+# trace_requests on|off: start or stop to trace each request that the target receives
 trace_requests() {
 	local tracing=/sys/kernel/tracing
 
@@ -112,16 +113,17 @@ write_received() { grep -q 'rnbdt_request: .* write offset=' /sys/kernel/tracing
 
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
-# back_since DEV MS: succeed if the disk is live and has changed its state after MS, a time of
-# now_ms; for wait_for. Unlike a growing counter of reconnects, this shows that the disk itself was
-# attached again, even if its session has stayed.
+# back_since DEV MS: succeed if the disk is live and became live after MS, a time of now_ms; for
+# wait_for. The disk has then been attached again, even if its session has not reconnected, so that
+# the counter of reconnects has not grown.
 back_since() {
 	local age
 	age=$(rnbd list "$1" --json | jq '.[0] | select(.state == "live") | .state_ms') &&
 		[ -n "$age" ] && [ "$age" -lt $(($(now_ms) - $2)) ]
 }
 
-# need DEV NAME TEST VALUE: fail unless the relation holds for a counter
+# need DEV NAME TEST VALUE: fail unless the relation TEST, such as -gt, holds for a counter of the
+# disk
 need() {
 	local have
 	have=$(counter "$1" "$2")
@@ -131,14 +133,15 @@ need() {
 
 debugfs_ready() { mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug; }
 
-# strike MODULE POINT TIMES [ARG]: enable a fault point, or disable it with 0 TIMES; see
-# Documentation/contributing/fault-points.rst
+# strike MODULE POINT TIMES [ARG]: let a fault point inject its fault the next TIMES times; 0
+# disables it. See Documentation/contributing/fault-points.rst.
 strike() {
 	debugfs_ready
 	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
 }
 
-# arm MODULE: prepare all its fault points, so that no strike changes code that is being executed
+# arm MODULE: write to all fault points of MODULE, because the first write to a fault point patches
+# code; call arm before there is load if the test uses strike under load
 arm() {
 	local point
 	debugfs_ready
@@ -147,13 +150,14 @@ arm() {
 	done
 }
 
-# hits MODULE POINT: print how often a fault point has struck
+# hits MODULE POINT: print how often a fault point has injected its fault
 hits() {
 	local text
 	read -r text <"/sys/kernel/debug/rnbd/$1/$2" && echo "${text##*hits }"
 }
 
-# hit POINT: succeed if this fault point of the target has struck exactly once; for wait_for
+# hit POINT: succeed if this fault point of the target has injected its fault exactly once; for
+# wait_for
 hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
 
 # works DEV: write and read 256 KiB; fail on an error
@@ -181,9 +185,10 @@ rdma_own() { rdma_resources | sed 's/ cq [0-9]*//g'; }
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
 rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
 
-# memory_kernel: print the memory of the kernel's own allocations, lines "NAME NUMBER": KiB of pages
-# that no other counter accounts for (pools are such pages), of vmalloc and of per-cpu memory, and
-# the objects of every slab cache. A leak test ignores page cache and processes.
+# memory_kernel: print the memory that the kernel has allocated for itself, as lines "NAME NUMBER":
+# KiB of pages that no counter in /proc/meminfo accounts for (the pools consist of such pages), KiB
+# of vmalloc and per-cpu memory, and the number of objects in each slab cache. Page cache and memory
+# of processes are not included, because a leak test must ignore them.
 memory_kernel() {
 	local f
 	sync
@@ -203,7 +208,7 @@ memory_kernel() {
 	awk 'NR > 2 { print "slab-" $1, $2 }' /proc/slabinfo
 }
 
-# device_remove, device_add: remove the RDMA device of this node, add it again
+# device_remove: remove the RDMA device of this node; device_add: add it again
 device_remove() {
 	local dev=rxe0
 	[ -z "${LAB_ADAPTER-}" ] || dev=$(side_device)
@@ -217,22 +222,23 @@ device_add() {
 	fi
 }
 
-# netem_ready: install netem; call it before anything is attached. netem OPTION...: set how packets
-# leave from now on. While a qdisc is being installed, packets are refused. soft-RoCE ends a queue
-# pair whose packet is refused, even the management queue pair, which does not recover
-# (Documentation/explanation/soft-roce.rst).
+# netem_ready: install netem; netem OPTION...: set how netem treats the packets that leave from now
+# on. Call netem_ready before anything is attached: while a qdisc is being installed, the kernel
+# refuses packets, and soft-RoCE ends a queue pair whose packet is refused, even the management
+# queue pair, which does not recover (Documentation/explanation/soft-roce.rst).
 netem_ready() {
 	modprobe sch_netem || die "no netem"
 	tc qdisc add dev eth0 root netem limit 10000 || die "no netem"
 }
-# Without "corrupt", a change would keep the rate of the previous call.
+# Set "corrupt" each time, because tc change would keep the corruption rate of the previous call.
 netem() {
 	tc qdisc change dev eth0 root netem limit 10000 corrupt 0% "$@" || die "netem refuses $*"
 }
 # netem_packets: print how many packets have passed netem
 netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p'; }
 
-# unload: unload the modules, which must succeed; sessions that never logged in may last a minute
+# unload: unload the modules, which must succeed; a session that never logged in can delay this for
+# a minute
 unload() {
 	local m
 	for m in ${UNLOADS-rnbd rnbd_target rnbd_core}; do
@@ -256,7 +262,7 @@ configfs_clear() {
 # configfs_is_empty: succeed if the target has no exports, hosts or ports
 configfs_is_empty() { [ -z "$(find "$CFG"/{exports,hosts,ports} -mindepth 1)" ]; }
 
-# count_opcodes: start to count RoCE packets that arrive here by BTH opcode
+# count_opcodes: start to count the RoCE packets that arrive at this machine, by their BTH opcode
 count_opcodes() {
 	nft -f - <<-'EOF'
 	table ip rnbd_proof {
@@ -271,7 +277,7 @@ count_opcodes() {
 	EOF
 }
 
-# opcode_count KIND: print the packets counted so far
+# opcode_count KIND: print the number of packets of this kind since count_opcodes
 opcode_count() {
 	nft list table ip rnbd_proof | awk -v kind="\"$1\"" '
 		$NF == kind { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
@@ -286,7 +292,7 @@ count_calls() {
 	echo 1 >$t/events/rnbdproof/enable
 }
 
-# calls FUNCTION: print the calls counted so far
+# calls FUNCTION: print the number of calls since count_calls
 calls() {
 	awk -v f="$1" '$1 == f { print $2 }' /sys/kernel/tracing/kprobe_profile
 }
@@ -295,8 +301,8 @@ calls() {
 dmesg_has() { dmesg | grep -q "$1"; }
 
 # prometheus_text FILE: fail unless the file has Prometheus' text format. The check is stricter than
-# the format: HELP, TYPE, then the samples of that metric, each series once; buckets do not
-# decrease.
+# the format: each metric must have HELP, TYPE and then all its samples, each series must occur only
+# once, and the buckets of a histogram must not decrease.
 prometheus_text() {
 	gawk '
 	function bad(why) { print FILENAME ":" FNR ": " why ": " $0; wrong = 1; exit 1 }

@@ -6,9 +6,9 @@
 # available: print the MiB that are available without swap
 available() { awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo; }
 
-# short_of_memory MIB: leave only MIB of memory available, most of which may be dirty. There is no
-# swap, so the content of a tmpfs stays in memory. soft-RoCE allocates each packet in atomic
-# context; a reserve is left for these allocations.
+# short_of_memory MIB: fill a tmpfs until only MIB MiB of memory are available; dirty page cache may
+# take up to 60 % of this. The tmpfs stays in memory, because there is no swap. soft-RoCE
+# allocates each packet in atomic context, so min_free_kbytes keeps a reserve for it.
 short_of_memory() {
 	local n
 
@@ -23,7 +23,7 @@ short_of_memory() {
 	echo 50 >/proc/sys/vm/dirty_background_ratio
 	note "$(available) MiB are available, $n are taken"
 }
-# enough_memory: make all memory available again
+# enough_memory: free the memory that short_of_memory has taken
 enough_memory() { umount /run/short || die "umount /run/short"; }
 
 # pattern NAME MIB: print MIB of text that differs for each name and node
@@ -46,7 +46,8 @@ written() {
 
 	for pid in "${writers[@]}"; do ! kill -0 "$pid" 2>/dev/null || return 1; done
 }
-# check_files DIR NUMBER MIB: fail if a write has failed or a file has other data than was written
+# check_files DIR NUMBER MIB: wait for the writers; fail if a write has failed or if a file does not
+# have the data that was written
 check_files() {
 	local i
 
@@ -59,7 +60,8 @@ check_files() {
 	done
 }
 
-# dirty_over MIB: succeed if more data is not on the disk yet; for wait_for
+# dirty_over MIB: succeed if more than MIB MiB of the page cache are still to be written to disk;
+# for wait_for
 dirty_over() {
 	[ "$(awk '$1 == "Dirty:" || $1 == "Writeback:" { n += $2 } END { print int(n / 1024) }' /proc/meminfo)" -gt "$1" ]
 }

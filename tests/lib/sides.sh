@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # variables of the script and of the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Run both sides of a test for two machines in one machine with two modelled adapters: sourced by
-# adapter.sh.
+# Run both nodes of a test that needs two machines in one machine with two modelled adapters:
+# sourced by adapter.sh.
 #
 # The script runs twice concurrently, as NODE 1 on mdl1 and as NODE 2 on mdl0. NODE 2 makes the
 # devices, starts NODE 1 and determines the result of the run. Both nodes share one kernel, its
@@ -28,7 +28,8 @@ sides_begin() {
 	side_pid=$!
 }
 
-# sides_end STATUS: exit with a failure unless both nodes have succeeded
+# sides_end STATUS: exit with a failure unless both nodes have succeeded; node 1 need not have
+# succeeded if the test has killed it
 sides_end() {
 	local other
 
@@ -64,8 +65,8 @@ side_barrier() {
 	side_came "$1" $((count + 1)) || die "barrier $1: node $((3 - NODE)) has ended"
 }
 
-# lab COMMAND...: replaces the lab's command; "pause", "cut" and "kill" set the link of the
-# node's adapter down, so that the other node gets no answer
+# lab COMMAND...: replaces the command lab. "pause", "cut" and "kill" set the link of the node's
+# adapter down, so that the other node gets no answer; "kill" also ends the script of the node.
 lab() {
 	case $1 in
 	barrier) side_barrier "${@:2}" ;;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Storage that fails with a chosen error, and helpers that check the error that a reader or writer
-# gets: sourced after rnbd.sh. The disk of scsi_debug fails as its injected errors say.
+# A disk of scsi_debug into which a test can inject errors, and helpers that check the error that a
+# reader or writer gets: sourced after rnbd.sh.
 
 # scsi_disk MIB [MODULE-OPTION...]: load scsi_debug with one disk and print its path
 scsi_disk() {
@@ -18,13 +18,13 @@ scsi_errors() {
 	echo "/sys/kernel/debug/scsi_debug/$(basename "$(readlink -f "/sys/block/${1##*/}/device")")/error"
 }
 
-# scsi_fail DISK OPCODE HOST STATUS [KEY ASC ASCQ]: let commands with this opcode fail with host
-# byte, SCSI status and sense; all numbers are hexadecimal
+# scsi_fail DISK OPCODE HOST STATUS [KEY ASC ASCQ]: let SCSI commands with this opcode fail with
+# this host byte, SCSI status and sense data; all numbers are hexadecimal
 scsi_fail() {
 	echo "2 1 $2 $3 0 $4 ${5-0} ${6-0} ${7-0}" >"$(scsi_errors "$1")" || die "no error injection"
 }
 
-# scsi_well DISK OPCODE: let these commands succeed again
+# scsi_well DISK OPCODE: let SCSI commands with this opcode succeed again
 scsi_well() { echo "- 2 $2" >"$(scsi_errors "$1")" || die "no injected error of $2"; }
 
 # fails TEXT COMMAND...: COMMAND must fail with the error message TEXT

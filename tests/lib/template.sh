@@ -5,13 +5,14 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Target and client are one machine. With --nodes 2, test $NODE and wait with barrier.
+# Target and client are one machine. A test with --nodes 2 runs on both machines: distinguish them
+# by $NODE, and synchronise them by barrier.
 set_host_id
 target_start
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit 1
 
-# The check, and a counter which proves that the data took the path under test
+# Check the data, and check by a counter that RDMA has transferred them.
 verify "$dev" --rw=randwrite --bs=16k --iodepth=4 --size=4m
 need "$dev" rdma_writes -gt 0
 

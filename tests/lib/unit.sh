@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Helpers of the unit tests that are scripts. Such a test counts passed and failed checks, continues
-# after a failure, and ends with summary.
+# after a failure, and calls summary at its end.
 
 passed=0 failed=0
 

@@ -41,8 +41,8 @@ unchanged && die "the killed check left nothing to undo"
 wait_for 180 unchanged
 note "the machines have restored themselves after $SECONDS s"
 
-# ssh to 127.0.0.1 still works while the port is down. Soft-RoCE does not survive a port that
-# is down.
+# The client is reached at 127.0.0.1, so ssh does not use the port that the fault "link" sets down.
+# The fault must still be skipped, because soft-RoCE makes no connection after its port was down.
 check ACCEPT=yes CLIENT=127.0.0.1 PORT_DOWN=yes MODULES=installed PARTS="proof gencheck bench" BENCH_SECONDS=1 SYSTEMS="rnbd nvme-rdma-best" ||
 	die "exit $?: $(cat "$OUT/check")"
 says "^hw-check: 10 passed, 0 failed, 0 skipped: $RESULTS/hw-check-.*-target-client.tar.gz"

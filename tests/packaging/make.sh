@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# In a guest root: build the packages; then check that make dkms does the same without packages.
+# In a guest root: build the packages; then check that make dkms installs the modules without
+# packages.
 #
 #   make.sh KVER
 set -ex
@@ -27,8 +28,8 @@ test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 15
 dpkg -x "build/deb/rnbd-dkms_${release}_all.deb" /tmp/rnbd-dkms
 dpkg -x build/deb/rnbd-tools_"${release}"_*.deb /tmp/rnbd-tools
 
-# The packages must contain exactly the files that make installs. Only the names are compared, not
-# the output of the compiler.
+# The packages must contain exactly the files that make installs. Of the files of the tool only
+# the names are compared, because its compiler options differ.
 make install-tool DESTDIR=/tmp/tool PREFIX=/usr CFLAGS=-O0
 diff <(cd /tmp/tool && find . ! -type d | sort) \
 	<(cd /tmp/rnbd-tools && find . ! -type d ! -path './usr/share/doc/*' | sed 's/\.gz$//' | sort)
@@ -40,7 +41,8 @@ test "$(build/userspace/rnbd --version)" = "rnbd $release"
 make uninstall-tool DESTDIR=/tmp/tool PREFIX=/usr
 test -z "$(find /tmp/tool ! -type d)"
 
-# Install for another kernel than the running one, over the modules that DKMS has already.
+# make dkms must install the modules for a kernel other than the running one, although DKMS already
+# has modules of this version.
 apt_get install -y --no-install-recommends dkms
 trees() { find /lib/modules /var/lib/dkms /usr/src -path /usr/src/rnbd -prune -o -print | sort; }
 trees >/tmp/before
@@ -48,8 +50,8 @@ trees >/tmp/before
 cp -r /tmp/dkms/usr/src/* /usr/src/
 dkms add "rnbd/$release"
 # use.sh shows that DKMS can compile all of the source; the diff above shows that the files are the
-# same. Here, empty modules save that minute, and their description shows which modules were
-# installed.
+# same. Here, empty modules save the minute of compiling, and their description shows that the
+# modules of the checkout were installed.
 truncate -s 0 drivers/*/*.c
 for main in drivers/*/main.c; do
 	cat >"$main" <<-END

@@ -9,7 +9,8 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The packages were installed in a copy of this root; the archive has the changed files.
+# tests/packaging/install has installed the packages in a copy of this root; the archive has the
+# files that the installation changed.
 run tar -C / --keep-directory-symlink -xf ../../build/packaging/installed.tar
 release=$(sed -n 's/^#define RNBD_RELEASE "\(.*\)"$/\1/p' ../../include/rnbd/version.h)
 for package in rnbd-dkms rnbd-tools; do
@@ -28,7 +29,7 @@ done
 set_host_id
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit
-# Load the completion as bash does; it must offer the existing disk and export.
+# Load the completion of the tool as bash does; it must offer the existing disk and export.
 # shellcheck disable=SC2016 # expanded by the inner shell
 completed=$(bash -c '. /usr/share/bash-completion/completions/rnbd
 	COMP_WORDS=(rnbd detach "") COMP_CWORD=2 && _rnbd && echo "${COMPREPLY[@]}"
@@ -40,9 +41,9 @@ head -c 1M /dev/urandom >"$OUT/data"
 run dd if="$OUT/data" of="$dev" bs=1M oflag=direct status=none
 cmp "$OUT/data" <(dd if="$dev" bs=1M count=1 iflag=direct status=none) || die "the data read differ from the data written"
 
-# Remove the packages while the modules are in use: loaded modules stay, and the tool detaches and
-# clears. depmod would take most of a minute in a machine, and this machine no longer needs the
-# index of all modules; tests/packaging/install purges with the real depmod.
+# Remove the package of the modules while they are in use: the disk must stay readable, and the tool
+# must still detach it. depmod is replaced, because it would take most of a minute and this machine
+# no longer needs its index; tests/packaging/install purges with the real depmod.
 run ln -sf /bin/true /usr/sbin/depmod
 run dpkg -r rnbd-dkms
 left=$(find /usr/lib/modules/*/updates -name 'rnbd*' 2>/dev/null)

@@ -11,7 +11,7 @@ apt_get() { apt-get -q -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"; }
 files() { find / -xdev \( -path /tmp -o -path /var/log -o -path /var/cache \) -prune -o -print | sort; }
 
 if [ "$2" = install ]; then
-	# The packages need not remove the files of DKMS itself.
+	# Install DKMS before files are listed: the purge need not remove the files of DKMS itself.
 	apt_get update
 	apt_get install -y --no-install-recommends dkms
 	files >/var/cache/files-before
@@ -21,8 +21,8 @@ if [ "$2" = install ]; then
 		[[ $(modinfo -k "$kver" -n "$module") = */updates/dkms/$module.ko* ]]
 	done
 	release=$(rnbd --version)
-	# DKMS skips a kernel that dkms.conf does not claim (status 77), and looks for the headers
-	# of a kernel that dkms.conf claims (status 21).
+	# dkms build skips a kernel that dkms.conf excludes (status 77). For a kernel that dkms.conf
+	# includes, it fails because the headers are missing (status 21).
 	for pair in 6.1.99:77 6.12.0:21 6.13.0:77 7.3.99:21 7.4.0:77; do
 		status=0
 		dkms build "rnbd/${release#rnbd }" -k "${pair%:*}" || status=$?
@@ -31,7 +31,7 @@ if [ "$2" = install ]; then
 	exit
 fi
 
-# The tool creates this file; the purge must remove it.
+# This command creates /etc/rnbd/hostid, which the purge must remove.
 rnbd hostid
 test -s /etc/rnbd/hostid
 echo 'export = disk' >/etc/rnbd/attach.d/disk.conf

@@ -154,7 +154,7 @@ static void test_anew(void **state)
 	check_rates(&rates, 0.5, 40);
 
 	/*
-	 * In the newer sample the time since the attach is longer, but the session is another one.
+	 * The newer sample has a longer time since the attach, but another session id.
 	 */
 	old.disk.attached_ms = 100;
 	now.disk.session_id[3] = 1;
@@ -162,8 +162,8 @@ static void test_anew(void **state)
 	check_rates(&rates, 0.5, 40);
 
 	/*
-	 * The session ids are equal, as they also are if this user may not see them. One counter is
-	 * lower.
+	 * The session ids are equal (both are 0 for a user who may not see them), but one counter
+	 * is lower than in the older sample.
 	 */
 	now.disk.session_id[3] = 0;
 	old.value[VALUE_RESENT_REQUESTS] = now.value[VALUE_RESENT_REQUESTS] + 1;

@@ -9,9 +9,9 @@
 . ../lib/rnbd.sh
 . ../bench/peers.sh
 
-# rtrs-server maps its memory only once, so its device must not use bounce buffers; adapter.sh
-# creates it that way. rtrs-server registers pages of 128 KiB without checking page_size_cap of
-# the device; irdma, ionic and minimal do not support that size.
+# rtrs-server maps its memory once and keeps it mapped, so the device of the target must not use
+# bounce buffers, and adapter.sh creates it without them. rtrs-server registers pages of 128 KiB
+# without checking page_size_cap of the device; irdma, ionic and minimal do not support that size.
 TARGET=$ADDR
 backend=$(null_disk 64) || exit 1
 

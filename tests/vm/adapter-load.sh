@@ -8,10 +8,10 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# adapter/planted/run plants bugs in client and target, and this load must detect each of them.
-# The profile allows few scatter/gather entries per work request, and the kinds of nastiness
-# expose a wrong order. With the argument "rxe" the same load runs on soft-RoCE, to see which of
-# the bugs soft-RoCE detects.
+# adapter/planted/run plants bugs in client and target, and runs this test to show that it detects
+# them. The profile allows few scatter/gather entries per work request, and the rare behaviour
+# (nasty=) exposes accesses in a wrong order. With the argument "rxe" the same load runs on
+# soft-RoCE, to show which of the bugs are detected there.
 device=${1-model}
 set_host_id
 if [ "$device" = model ]; then
@@ -21,7 +21,8 @@ fi
 target_start
 export_disk disk0 "$(null_disk 64)"
 export_disk disk1 "$(null_disk 64)"
-# gather=64 makes many frames, and each is an opportunity for an access that is too early.
+# gather=64 makes the client send many frames with few requests each. So a planted bug gets many
+# opportunities to access memory too early.
 modprobe rnbd gather=64 || die "modprobe rnbd failed"
 
 # The pages of a tmpfs file that is written in random order are scattered in memory.
@@ -30,8 +31,8 @@ run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
 run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=32m \
     --minimal --output=/dev/null
 
-# both COMMAND... DISK ...: run the command for both disks concurrently, with the disk in place
-# of DISK
+# both COMMAND... DISK ...: run the command for both disks concurrently; the name of the disk
+# replaces the word DISK
 both() {
 	local disk pids=() pid
 	for disk in "$one" "$two"; do

@@ -25,7 +25,8 @@ own_adapter_end
 
 note "bounce buffers at the target"
 adapter_load dma=model
-# The dma_max_mapping_size() of this device is below the length of a pool segment.
+# With bounce buffers dma_max_mapping_size() of this device is 1 MiB, which is less than the length
+# of the largest segment of a pool.
 adapter_up bounce=Y profile=mlx5
 target_start
 export_disk disk0 "$disk"

@@ -15,16 +15,18 @@ target_start
 export_disk disk0 "$(null_disk 64)"
 modprobe rnbd || die "modprobe rnbd failed"
 
-# attached: attach the disk; for wait_for, because an attach fails if one of its connections fails
+# attached: attach the disk. wait_for repeats the attach, which fails if one of its connections
+# fails.
 attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
 wait_for 30 attached
 
 connections() { dmesg | grep -c 'reconnected, attempt'; }
 
-# happened KIND: succeed if this kind of nastiness has happened
+# happened KIND: succeed if this kind of rare behaviour has happened
 happened() { grep -q "^nasty_$1 [1-9]" "$MDL_DEBUG"/mdl[01]/stats; }
 
-# Write and verify until both kinds of failure have happened and the disk has reconnected twice.
+# Write and verify until both kinds (error and fatal) have happened and the disk has reconnected
+# twice.
 rounds=0
 until [ "$rounds" -ge 3 ] && happened error && happened fatal && [ "$(connections)" -ge 2 ]; do
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=2m

@@ -8,8 +8,9 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# look CASE SEEN: have rdma-model-plant look for a behaviour, which it must see if SEEN is Y and
-# must not see if it is N; its message is in $said. The other cases run even if one fails.
+# look CASE SEEN: load rdma-model-plant, which looks for the behaviour CASE. It must see the
+# behaviour if SEEN is Y, and must not see it if SEEN is N. Its message is stored in $said. A failed
+# case is stored in $failed, and the script continues.
 failed=
 look() {
 	local dev
@@ -24,14 +25,15 @@ look() {
 	done
 }
 
-# kind NAME [PARAMETER=VALUE...]: replace the devices by ones that take each opportunity for this
-# kind of nastiness
+# kind NAME [PARAMETER=VALUE...]: create the devices again, so that they show this kind of rare
+# behaviour at each opportunity
 kind() {
 	adapter_again bounce=N "nasty=$1" nasty_rate=1 "${@:2}"
 	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "kinds of nasty behaviour of mdl0"
 }
 
-# without bounce buffers the ULP can watch data arrive
+# Without bounce buffers the devices access the memory of rdma-model-plant directly, so it can see
+# in which order data arrive.
 adapter_up profile=mlx5 bounce=N seed=1
 
 note "no nastiness"
@@ -74,8 +76,8 @@ look modify Y
 kind event
 look events Y
 
-# On a slow machine the device may fail after the connection is made and before
-# rdma-model-plant waits for the event: try again.
+# On a slow machine the device can fail before rdma-model-plant waits for the event. The case then
+# fails, and the script repeats it.
 for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	before=$failed
 	kind fatal
@@ -84,7 +86,7 @@ for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	failed=$before
 done
 
-# The errors must depend on the seed alone.
+# The same seed must cause the same errors, and another seed must cause other errors.
 kind error
 look error Y
 first=$said
@@ -95,7 +97,7 @@ kind error seed=2
 look error Y
 [ "$said" != "$first" ] || die "another seed causes the same errors"
 
-# A requested kind of nastiness that never happens must fail the run.
+# nasty_needed must fail, because the kind "again" was requested and no READ was executed again.
 kind again seed=1
 look message Y
 (nasty_needed) && die "nasty_needed does not detect that no READ was executed again"

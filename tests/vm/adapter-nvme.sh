@@ -9,11 +9,12 @@
 . ../lib/rnbd.sh
 . ../bench/peers.sh
 
-# nvme-rdma maps segments of up to 1 MiB and ignores the limit of the device. ionic and minimal
-# allow 64 KiB, so the model reports a violation on them.
+# nvme-rdma maps DMA segments of up to 1 MiB and ignores the limit of the device. The profiles ionic
+# and minimal allow only 64 KiB, so the model would report a violation, and this test does not use
+# them.
 #
-# nvmet-rdma maps a reply, then fills it, and does not synchronise it, so the device of the
-# target must not use bounce buffers; adapter.sh creates it that way.
+# nvmet-rdma fills a reply after it has mapped it for DMA, and does not synchronise the mapping. So
+# the device of the target must not use bounce buffers, and adapter.sh creates it without them.
 TARGET=$ADDR
 backend=$(null_disk 64) || exit 1
 
@@ -31,7 +32,8 @@ for srq in N Y; do
 	nvmet_unexport rdma
 done
 
-# The client registers memory; the target moves the data and invalidates the registrations.
+# The client registers memory. The target transfers the data by RDMA READ and RDMA WRITE, and
+# invalidates the registrations of the client.
 mdl_need mdl0 registrations -gt 0
 mdl_need mdl0 joined_entries -gt 0
 mdl_need mdl0 sends -gt 0

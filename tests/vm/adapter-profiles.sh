@@ -22,9 +22,9 @@ run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
 run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=36m \
     --minimal --output=/dev/null
 
-# full_depth RELATION NUMBER BS...: read into scattered pages at depth 128; the count of stalls
-# for lack of send queue entries must satisfy RELATION NUMBER. The storage takes 20 ms, so that
-# 128 reads are in flight.
+# full_depth RELATION NUMBER BS...: read into scattered pages at depth 128, with each block size BS.
+# The number of stalls for lack of send-queue entries must satisfy RELATION NUMBER. The storage
+# takes 20 ms for a read, so that 128 reads are in flight.
 full_depth() {
 	local relation=$1 number=$2 bs
 
@@ -42,7 +42,8 @@ full_depth() {
 
 for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	note "$profile"
-	# RDMA READs that take long also hold their send queue entries for long.
+	# On "minimal" the RDMA READs complete late, so that they hold their send-queue entries for
+	# long.
 	late=()
 	[ "$profile" != minimal ] || late=(nasty=late nasty_rate=1)
 	adapter_up "profile=$profile" "${late[@]}"
@@ -65,7 +66,8 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		verify "$dev" --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --iodepth=8 --size=4m
 		detach "$dev"
 	done
-	# The send queues of "minimal" have room for a few such requests only, so others must wait.
+	# The send queues of "minimal" have entries for only a few reads of 256 KiB into scattered
+	# pages, so the other reads must stall.
 	if [ "$profile" = minimal ]; then
 		full_depth -gt 0 256k
 	else

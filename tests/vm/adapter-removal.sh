@@ -15,7 +15,7 @@ target_start
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit 1
 
-# connected TIMES: succeed if the disk is live and has reconnected so often; for wait_for
+# connected TIMES: succeed if the disk is live and has reconnected TIMES times; for wait_for
 connected() {
 	[ "$(cat "/sys/block/${dev##*/}/rnbd/state")" = live ] &&
 		[ "$(dmesg | grep -c 'reconnected, attempt')" = "$1" ]
@@ -42,8 +42,8 @@ wait_for 30 connected 2
 note "the target's device was removed"
 wait "$load" || die "the load failed"
 
-# The request limits of the disk are those of mlx5, which maps 1 MiB at a time. ionic maps only
-# 64 KiB, so the client must refuse to reconnect over it.
+# The disk keeps the request limits that it got on the profile mlx5, which allows DMA segments of 1
+# MiB. ionic allows only 64 KiB, so the client must refuse to reconnect over ionic.
 refuses_device() { [[ $(counter "$dev" last_error) = *"mdl0 maps smaller segments"* ]]; }
 run rdma link delete mdl0
 adapter_link mdl0 d0 bounce=Y profile=ionic

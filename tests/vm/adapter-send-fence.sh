@@ -8,9 +8,9 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# io-send-fence.sh shows the same with lost packets. Here the modelled adapter executes each
-# RDMA READ once more. Without the send fence another request may have overwritten the extent
-# by then.
+# io-send-fence.sh shows the same on soft-RoCE with lost packets. Here the modelled adapter executes
+# each RDMA READ twice. With early release and without the send fence, another request can overwrite
+# the extent before the second execution, which then returns wrong data.
 
 set_host_id
 adapter_up profile=mlx5 nasty=again nasty_rate=1
@@ -18,8 +18,8 @@ ADDR=$MDL_TARGET
 target_start
 export_disk disk0 "$(null_disk 64)"
 
-# fill: write blocks that contain their offset. The pool is so small that every extent is reused
-# at once.
+# fill: write blocks that contain their offset. The pool is so small that each extent is used again
+# as soon as it is free.
 fill() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
 	    --iodepth=16 --size=2m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
@@ -32,7 +32,8 @@ try() {
 	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
 }
 
-# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches, each 0 or 1
+# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk; each argument is 1 or 0 and enables or
+# disables early release and the fault point no_send_fence
 phase() {
 	strike rnbd no_send_fence $(($2 * 1000000000))
 	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
@@ -40,13 +41,14 @@ phase() {
 	again=$(mdl_stat mdl0 nasty_again)
 }
 
-# repeated: fail unless RDMA READs were executed again in this phase
+# repeated: fail unless RDMA READs were executed twice in this phase
 repeated() {
 	again=$(($(mdl_stat mdl0 nasty_again) - again))
 	need_counter "$again" -gt 50 "READs executed again"
 }
 
-# gather=64 makes many frames, and each may overwrite an extent too early.
+# gather=64 makes the client send many frames with few requests each. Without the send fence each
+# frame can cause the target to overwrite an extent too early.
 modprobe rnbd coalesce=0 gather=64
 phase 0 0
 fill

@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# With bounce buffers the kernel copies the data of a mapping when it begins and ends. Pool
-# memory stays mapped as long as the session exists, so the target cannot use such a device.
+# With bounce buffers the kernel copies the data only when a DMA mapping begins and when it ends.
+# The pool memory stays mapped while the session uses it, so the target cannot use such a device.
 ADDR=$MDL_TARGET
 set_host_id
 debugfs_ready

@@ -9,9 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# With --icount the clock of the machine counts instructions, so the load of the host does not
-# matter. The adapter is 100 times slower than its table says, so the time that client and
-# target need for their instructions hardly matters.
+# With --icount the clock of the machine counts instructions, so the load of the lab host does not
+# change the measured times. All times of the adapter are multiplied by 100, so that the
+# instructions of client and target take little time in comparison.
 ADDR=$MDL_TARGET
 SLOW=100
 WINDOW=$MDL_DEBUG/window
@@ -24,8 +24,8 @@ export_disk disk0 "$disk"
 
 value() { awk -v name="$1" '$1 == name { print $2 }' "$OUT/window"; }
 
-# latency RW COUNT OPTION...: measure COUNT requests of 4 KiB at depth 1; sets lat to the median
-# latency in us of the adapter
+# latency RW COUNT OPTION...: measure COUNT requests of 4 KiB at depth 1; set lat to their median
+# latency in us, divided by SLOW
 latency() {
 	local dev
 	dev=$(attach disk0 --queues 1 "${@:3}") || exit 1
@@ -60,14 +60,16 @@ adapter_again round_trip_ns=50000
 target_start
 export_disk disk0 "$disk"
 latency randread 300
-# One way for the request, one for the reply with the data
+# An inline read takes one round trip: the request travels one way, and the reply with the data the
+# other way.
 between $((lat - inline)) 42 54 "an inline read takes longer by us"
 latency randread 300 --inline-read 0
-# The RDMA READ is one more round trip.
+# A read through the pool takes two round trips: one for request and reply, and one for the RDMA
+# READ.
 between $((lat - pool)) 86 108 "a read through the pool takes longer by us"
 latency randwrite 300 --inline-write 0
-# The RDMA WRITE precedes the SEND of its request without a wait, and the completion of the SEND
-# arrives with the reply.
+# A write takes one round trip: the client sends the RDMA WRITE and the request together, without a
+# wait between them.
 between $((lat - write)) 42 58 "a write takes longer by us"
 
 own_adapter_end

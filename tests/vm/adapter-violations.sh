@@ -12,7 +12,8 @@
 adapter_load warn=N
 adapter_up profile=mlx5
 
-# commit WHAT: have rdma-model-plant commit a violation; the kernel messages are in $said
+# commit WHAT: load rdma-model-plant, which commits the violation WHAT; store the kernel messages in
+# $said
 commit() {
 	dmesg -C
 	modprobe rdma-model-plant "what=$1" || { dmesg; die "$1 was not committed"; }
@@ -20,7 +21,7 @@ commit() {
 	said=$(dmesg)
 }
 
-# plant WHAT TEXT: commit a violation, which the model must report with TEXT
+# plant WHAT TEXT: commit the violation WHAT; the model must report it with TEXT
 plant() {
 	commit "$1"
 	grep 'rdma-model: VIOLATION: mdl[01]: .*'"$2" <<<"$said" || die "$1: not reported: $said"

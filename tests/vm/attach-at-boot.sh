@@ -16,7 +16,8 @@ MOUNT=/mnt/data
 UNIT=rnbd-attach@data.service
 LOSS=15
 LEAVES="the slow user leaves"
-# Limit for a shutdown, in seconds of real time; with a target it takes 10 to 20
+# Limit for a shutdown, in seconds of real time; a shutdown takes 10 to 20 s if the target can be
+# reached
 DOWN_MAX=$((90 * ${LAB_SLOW:-1}))
 
 reboot_machine() {
@@ -50,7 +51,8 @@ target() {
 		target_start
 		export_disk data /dev/lab/disk0 2
 		export_disk image /srv/image 1 2 -- --read-only
-		# rnbd-owners also records the owners of exports that are not saved.
+		# The service rnbd-owners must run before the first save, because it also records
+		# the owners of exports that are in no saved configuration.
 		wait_for 10 systemctl is-active rnbd-owners
 		run rnbd save
 		rnbd save - >/etc/rnbd/saved || die "rnbd save -"
@@ -79,7 +81,8 @@ all_restored() {
 
 is_enabled() { [ "$(cat "$CFG/exports/$1/enable")" = 1 ]; }
 
-# late_device: until the missing file of one export appears, the other export must be usable
+# late_device: while the restore waits for the missing file of one export, the other export must be
+# usable
 late_device() {
 	wait_for 30 is_enabled data
 	is_enabled image && die "the export is enabled without its file"
@@ -91,8 +94,9 @@ late_device() {
 
 restore_failed() { [ "$(systemctl is-active rnbd-restore)" = failed ]; }
 
-# stop_half_restored: a stop of the service must remove all exports, also while the restore
-# still waits or after it has failed, and must keep changes that were not saved
+# stop_half_restored: a stop of the service must remove all exports, also while the restore waits
+# for a file and after the restore has failed. The stop must store a configuration that was changed
+# and not saved.
 stop_half_restored() {
 	run systemctl restart rnbd-target
 	[ ! -e /etc/rnbd/target.json.last ] || die "an unchanged configuration was saved to target.json.last"
@@ -128,12 +132,14 @@ none_left_after_stop() {
 	[ -z "$(find $CFG/{exports,ports,hosts} -mindepth 1)" ] || die "exports are left"
 	same "$(systemctl is-active rnbd-target)" inactive "rnbd-target"
 	[[ $(systemctl is-active rnbd-restore) = @(inactive|failed) ]] || die "rnbd-restore is still running"
-	# The module is still loaded, and exports may be created by hand.
+	# rnbd-owners must still run: the module is loaded, so an administrator can create exports
+	# by hand, and their owners must be recorded.
 	run systemctl is-active rnbd-owners
 }
 
-# remove_package: after the removal of the package its services could no longer be stopped.
-# So the removal must fail while a disk is in use, and otherwise end disks, exports and owners.
+# remove_package: after the removal of the package nothing could stop its services. So the removal
+# must fail while a disk is in use. Otherwise it must detach the disks, remove the exports and stop
+# rnbd-owners.
 remove_package() {
 	local prerm=(sh ../../debian/rnbd-tools.prerm remove) text
 
@@ -160,7 +166,7 @@ remove_package() {
 	run systemctl is-active rnbd-rxe@eth0
 }
 
-# watch_client_go: the barrier must fail because the client is off
+# watch_client_go: wait at a barrier, which must fail because the client has powered off
 watch_client_go() {
 	local start=$SECONDS why
 
@@ -186,8 +192,8 @@ configure_client() {
 	run systemctl enable rnbd-rxe@eth0 $UNIT
 }
 
-# try_rxe_unit: the unit must work for a name that needs escaping, and must not delete a link
-# that existed before its start
+# try_rxe_unit: the unit rnbd-rxe@ must work for a network device whose name needs escaping. If its
+# RDMA link existed before its start, its stop must not delete this link.
 try_rxe_unit() {
 	local unit
 
@@ -221,8 +227,8 @@ keep_busy() {
 	wait_for 30 test -e $MOUNT/busy-3
 }
 
-# use_out_of_order: a unit that keeps the disk open for 4 s after the unmount, like a slow unmount
-# of a manual mount; no dependency orders its end before the detach
+# use_out_of_order: start a unit that keeps the disk open until 4 s after the unmount, as a slow
+# unmount by hand would. No dependency of systemd makes the detach wait for the end of this unit.
 use_out_of_order() {
 	run systemd-run --unit=slow-user \
 		-p ExecStop="/bin/sh -c 'while mountpoint -q $MOUNT; do sleep 0.1; done; sleep 4; echo $LEAVES'" \
@@ -270,7 +276,7 @@ client() {
 		reboot_machine
 		;;
 	3)
-		# From the reboot command to the start of the new kernel
+		# Seconds from the reboot command to the start of the new kernel
 		took=$(($(date +%s) - $(cut -d . -f 1 /proc/uptime) - $(cat "$OUT/went-down")))
 		need_counter "$took" -lt "$DOWN_MAX" "seconds for the shutdown with a dirty file system"
 		check_mounted

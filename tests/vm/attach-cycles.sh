@@ -46,7 +46,8 @@ cycle() {
 	fi
 }
 
-# Cycles in a quarter; ten of them include each kind of cycle.
+# Number of cycles in a quarter of the test. There are several kinds of cycles; ten successive
+# cycles include all of them.
 cycles=25
 [ -z "$LAB_SLOW" ] || cycles=10
 
@@ -80,14 +81,15 @@ for quarter in 1 2 3 4; do
 done
 echo "rdma before and after: $idle"
 
-# A debug kernel keeps freed memory and a record of every object, which hides a leak here. Its
-# kmemleak looks for leaks after this script.
+# A debug kernel holds freed memory back and keeps a record of each object, so its memory grows
+# without a leak, too. On a debug kernel kmemleak looks for leaks after this script.
 [ -z "$LAB_SLOW" ] || exit 0
 
-# grown FILE...: print the kinds of memory that have grown in every quarter. A leak grows with
-# every cycle, and therefore in every quarter, while the memory that other parts of the
-# kernel take goes up and down. In 25 cycles, 20 objects of one slab cache are
-# fewer than a leak of one object per cycle, and 80 KiB are less than one of a page per cycle.
+# grown FILE...: print the kinds of memory that have grown in every quarter by at least a threshold.
+# A leak grows with every cycle, and therefore in every quarter, while the memory that other parts
+# of the kernel use goes up and down. The threshold is 20 objects for a slab cache, and 80 KiB for
+# other memory. A leak of one object per cycle would be 25 objects in a quarter, and a leak of one
+# page per cycle 100 KiB.
 grown() {
 	awk '{
 		name = $1

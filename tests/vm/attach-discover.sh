@@ -109,10 +109,12 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# names HOST-NODE OPTION...: print the names of the exports that this host discovers, on one line
+# names HOST-NODE OPTION...: print on one line the names of the exports that rnbd discover lists for
+# the host id of HOST-NODE
 names() { rnbd discover "$ADDR" --host-id "$(host_id "$1")" --json "${@:2}" | jq -r '.[].name' | xargs; }
 
-# fails STATUS PATTERN ARGUMENT...: discover must exit with STATUS and print one line with PATTERN
+# fails STATUS PATTERN ARGUMENT...: rnbd discover must exit with STATUS and print one line that
+# matches PATTERN
 fails() {
 	local status=0 text
 

@@ -11,7 +11,7 @@ if [ "$NODE" = 1 ]; then
 	disk=$(null_disk 64)
 	export_disk disk0 "$disk" 2
 	export_disk secret "$(null_disk 16)" 3
-	# Host 4 may have 64 KiB of pool, and its first session takes all of them.
+	# Host 4 may have 64 KiB of pool memory, and its first session takes all of it.
 	mkdir "$CFG/hosts/$(host_id 4)"
 	echo 65536 >"$CFG/hosts/$(host_id 4)/max_pool_bytes"
 	export_disk small "$(null_disk 16)" 4
@@ -28,7 +28,7 @@ modprobe rnbd
 lab barrier exported
 before=$(rdma_own)
 
-# refuse PATTERN ATTACH-ARGUMENT...: the attach must fail with one line that has PATTERN
+# refuse PATTERN ATTACH-ARGUMENT...: rnbd attach must fail with one line that matches PATTERN
 refuse() {
 	local want=$1 text
 	shift
@@ -70,7 +70,8 @@ echo "$text" | grep -q pool || die "unexpected message: $text"
 
 echo "a host attaches an export once"
 start=$SECONDS
-# In the existing session and in a new one; host 4 has no pool left for a new session.
+# Attach an export once more: in the existing session, in a new session, and as host 4, whose limit
+# leaves no pool memory for a new session.
 for twice in "disk0 2" "disk0 2 --new-session" "small 4"; do
 	read -r export id option <<<"$twice"
 	# shellcheck disable=SC2086 # an option, or none

@@ -37,19 +37,19 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# wrong TEXT: record a failure; the test continues and fails at its end
+# wrong TEXT: record a failure. The test continues, and fails at its end if a failure was recorded.
 failures=0
 wrong() {
 	echo "WRONG: $*"
 	failures=$((failures + 1))
 }
 
-# A generic netlink family that nothing else in this test uses
+# Module that registers a generic netlink family; the rest of this test does not use it.
 OTHER=drop_monitor
 loaded() { [ "$(cat /sys/module/$OTHER/initstate 2>/dev/null)" = live ]; }
 
-# others_work WHAT: while the command WHAT waits, another family must register and rnbd list
-# must succeed
+# others_work WHAT: while the command WHAT waits, the module $OTHER must be able to register its
+# netlink family, and rnbd list must succeed
 others_work() {
 	local began=${EPOCHREALTIME/[.,]/}
 
@@ -134,8 +134,8 @@ container="setpriv --bounding-set -sys_admin --inh-caps -sys_admin"
 callers=("$container")
 # The debug kernel has no user namespaces.
 [ ! -e /proc/self/ns/user ] || callers+=("unshare --user --map-root-user")
-# not_permitted COMMAND...: COMMAND must fail for a caller that has every other capability, and for
-# root of another user namespace
+# not_permitted COMMAND...: COMMAND must fail for a caller that has all capabilities except
+# CAP_SYS_ADMIN, and for root of another user namespace
 not_permitted() {
 	local text as
 

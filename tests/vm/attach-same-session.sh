@@ -12,7 +12,7 @@ if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 64)"
 	lab barrier exported
-	# There must never be more than one session.
+	# The export must never be attached by more than one session at a time.
 	sessions=$CFG/exports/disk0/sessions
 	most=0
 	while [ ! -e "$SHARED/end" ]; do
@@ -33,16 +33,17 @@ fi
 lab barrier exported
 modprobe rnbd
 
-# twin EPOCH: attach once more with the same session id, first with EPOCH; the device is in $twin.
-# If the target answers BUSY, the tool retries with epoch 1 and is refused.
+# twin EPOCH: attach the export once more, in another session with the same session id; store the
+# device in $twin. The first login has the epoch EPOCH. If the target answers BUSY, the tool retries
+# with epoch 1, and the target refuses that.
 twin() {
 	strike rnbd fixed_session 1000
 	strike rnbd set_epoch 1 "$1"
 	twin=$(rnbd attach "$ADDR" disk0 --new-session --queues 2 2>"$OUT/error")
 }
 
-# twin_soon EPOCH: the same, retried with higher epochs until the target has closed the former
-# session
+# twin_soon EPOCH: call twin with EPOCH, EPOCH + 1 and so on until an attach succeeds. The target
+# refuses the attach until it has closed the former session.
 twin_soon() {
 	local e
 

@@ -7,12 +7,12 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Delays in ms. SLOW exceeds the 15 s for which a peer may be silent; FOREVER exceeds the 50 s
-# that a login may take.
+# Delays of a login in ms. SLOW is longer than 15 s, after which an end closes the connection to a
+# silent peer. FOREVER is longer than 50 s, after which the client no longer waits for the login.
 SLOW=17000
 FOREVER=1000000
 
-# held: succeed if the target holds one more login than before
+# held: succeed if the target has begun to delay a login since $before was set
 held() { [ "$(hits rnbd-target delay_login)" -gt "$before" ]; }
 
 # closed REASON: succeed if the target has closed a session for this reason
@@ -36,7 +36,8 @@ if [ "$NODE" = 1 ]; then
 		barrier "armed-$way"
 		wait_for 20 held
 		barrier "held-$way"
-		# The link is still cut, so the target must close the session for this reason first.
+		# The link is still cut. The target must close the session because it gets no
+		# keep-alives, and not because the delayed login ends.
 		[ $way != silent ] || wait_for 30 closed "no keep-alive from the peer"
 		barrier "given-up-$way" 150
 		strike rnbd-target delay_login 0
@@ -75,7 +76,7 @@ began=$(now_ms)
 rnbd attach "$ADDR" disk0 --queues 2 --pool 4M --keepalive $((500 * ${LAB_SLOW:-1})) >"$OUT/attach" 2>&1 &
 attach=$!
 barrier held
-# A stopped and continued attach (Ctrl-Z and fg in a shell) must go on.
+# An attach that is stopped and continued (Ctrl-Z and fg in a shell) must still succeed.
 kill -STOP $attach
 kill -CONT $attach
 wait $attach || die "attach failed: $(cat "$OUT/attach")"

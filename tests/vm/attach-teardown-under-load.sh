@@ -121,7 +121,7 @@ for ms in $(seq 10 25 400); do
 	else
 		interrupted=$((interrupted + 1))
 	fi
-	# An attach that was interrupted while it waited for the device node leaves its disk behind.
+	# An attach that is interrupted while it waits for the device node leaves its disk attached.
 	rnbd detach --all || die "detach --all failed"
 done
 echo "attach: $interrupted times interrupted, $attached times not"

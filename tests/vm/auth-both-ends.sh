@@ -13,7 +13,8 @@ DIR=$CFG/hosts/$HOST
 STORED=/etc/rnbd/secrets/$HOST
 RIGHT=$OUT/right WRONG=$OUT/wrong
 
-# fails PATTERN COMMAND...: COMMAND must fail with PATTERN in its message, which is left in $text
+# fails PATTERN COMMAND...: COMMAND must fail, and its message, which is stored in $text, must have
+# PATTERN
 fails() {
 	local want=$1
 	shift
@@ -46,7 +47,8 @@ export_disk disk0 "$(null_disk 64)"
 note "when a secret is set, sessions that logged in without it end"
 dev=$(attach disk0 --queues 2) || exit 1
 same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
-# The client refuses the session before it requests the export.
+# The client must refuse the session before it requests the export, so the message is not about the
+# missing export.
 fails "the session is not authenticated" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 live 0 || die "an unauthenticated session is live"

@@ -14,7 +14,8 @@ STORED=/etc/rnbd/secrets/$HOST
 OLD=$OUT/old NEW=$OUT/new OTHER=$OUT/other
 FOUND=$OUT/found
 
-# fails PATTERN COMMAND...: COMMAND must fail with PATTERN in its message, which is left in $text
+# fails PATTERN COMMAND...: COMMAND must fail, and its message, which is stored in $text, must have
+# PATTERN
 fails() {
 	local want=$1
 	shift
@@ -24,9 +25,10 @@ fails() {
 	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not reported: $*"
 }
 
-# watched STATUS FILE COMMAND...: run the command, which must exit with STATUS. The file $FOUND
-# lists where it leaves the secret of FILE in memory.
-# wiped STATUS FILE COMMAND...: the same; the command must leave the secret nowhere
+# watched STATUS FILE COMMAND...: run the command, which must exit with STATUS. The file $FOUND gets
+# a line for each place in memory in which the command leaves the secret of FILE, and the line
+# "watched".
+# wiped STATUS FILE COMMAND...: do the same, and fail if the command has left the secret in memory
 watched() {
 	local want=$1 file=$2 status
 	shift 2
@@ -41,7 +43,8 @@ wiped() {
 	same "$(<"$FOUND")" watched "secrets in the memory of $3 $4"
 }
 
-# same_copies SECRET OLD-SECRET: the stored copies of both secrets must equal these files
+# same_copies SECRET OLD-SECRET: the stored copies of the secret and of the old secret must equal
+# these files
 same_copies() {
 	cmp "$1" "$STORED" || die "the copy has another secret"
 	cmp "$2" "$STORED.old" || die "the copy of the old secret has another secret"
@@ -52,7 +55,8 @@ attr_is() { [ "$(attr "$1")" = "$2" ]; }
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 last_error() { counter "$1" last_error | grep -qF -- "$2"; }
 authenticated() { rnbd show "$1" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p'; }
-# lose DEV: break a connection of the disk; the fault point may hit the other disk first
+# lose DEV: end a connection of the disk. The fault point kill_queue can hit the session of the
+# other disk first, so repeat it until the disk has lost a connection.
 lose() {
 	local n
 	n=$(counter "$1" connections_lost)
@@ -117,7 +121,7 @@ note "a rotation ends no session, and either secret is accepted"
 export_disk disk1 "$(null_disk 16)"
 keepalive=$((500 * ${LAB_SLOW:-1}))
 a=$(attach disk0 --queues 2 --keepalive $keepalive --secret-file "$OLD") || exit 1
-# Each disk has its own session, and so its own secret.
+# With --new-session each disk has its own session, and the client has a secret for each session.
 b=$(attach disk1 --new-session --queues 2 --keepalive 60000 --secret-file "$OLD") || exit 1
 fio --name=load --filename="$a" --direct=1 --ioengine=libaio --iodepth=8 --rw=randrw --bs=4k --size=32m \
 	--verify=crc32c --time_based --runtime=300 --minimal >"$OUT/fio" 2>&1 &
@@ -146,7 +150,8 @@ run rnbd host secret "$HOST" --secret-file "$NEW" --rotate
 same "$(attr old_secret_sessions)" 2 "sessions of the old secret"
 
 note "under load: the old secret at a reconnect, then the new one"
-# The fault point may also hit the other disk, which then has no session for a while.
+# kill_queue can also hit the session of the other disk. The target counts that session again after
+# its reconnect.
 reconnect "$a"
 wait_for 20 attr_is old_secret_sessions 2
 run rnbd secret set "$a" --secret-file - <"$NEW"
@@ -199,7 +204,8 @@ run cp -p "$STORED" "$STORED.old"
 echo current >"$DIR/old_secret" || die "old_secret"
 run rnbd host secret "$HOST" --secret-file "$OTHER" --rotate
 same_copies "$OTHER" "$NEW"
-# The last fault may have hit the other disk, which reconnects.
+# The last kill_queue has possibly hit the session of the other disk: wait until both sessions are
+# live again.
 wait_for 30 attr_is old_secret_sessions 2
 run rnbd host secret "$HOST" --secret-file "$NEW"
 same "$(attr has_old_secret)" 0 "has_old_secret after a replacement"

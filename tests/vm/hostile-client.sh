@@ -13,8 +13,8 @@ set_host_id
 target_start
 # No rate limit: the cases need hundreds of sessions of one host, each of which breaks a rule.
 set_target login_rate 0
-# Seconds for which a claim keeps the memory of a session that has ended. The last cases need
-# that memory.
+# Seconds for which a claim reserves the memory of a session that has ended. The time is short,
+# because the last cases need that memory.
 CLAIM=5
 set_target claim_timeout $CLAIM
 export_disk hostile "$(null_disk 64)" 2 3 5
@@ -36,9 +36,10 @@ rnbd host secret "$(host_id 5)" --secret-file "$OUT/secret" || die "no secret fo
 # peer ARGUMENT...: run rnbd-peer as a client
 peer() { rnbd-peer client --monitor "$OUT/monitor" --verbose --secret "$OUT/secret" "$@"; }
 
-# done_by DISK: print its counts of reads, writes, requests in flight, discards and flushes
+# done_by DISK: print how many reads, writes, requests in flight, discards and flushes it has
+# counted
 done_by() { awk '{ print $1, $5, $9, $12, $16 }' "/sys/block/${1##*/}/stat"; }
-# busy DISK WRITES: succeed if it has completed WRITES writes and has at least 4 requests in flight
+# busy DISK WRITES: succeed if the disk has completed WRITES writes and has 4 requests in flight
 busy() {
 	local counts
 	read -ra counts <<<"$(done_by "$1")"
@@ -110,7 +111,8 @@ need_counter "$(cat "$CFG/hosts/$(host_id 5)/authentication_failures")" -ge 9 "a
 detach "$dev"
 
 note "two clients need more memory than the limit"
-# The sessions up to here have left claims. A timer ends expired claims once a second.
+# The sessions of the earlier cases have left claims. Wait until they have expired, and until the
+# timer, which runs once a second, has ended them.
 set_target claim_timeout 0
 sleep $((CLAIM + 2))
 set_target reclaim_timeout_ms 1000

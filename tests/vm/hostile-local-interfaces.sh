@@ -91,16 +91,17 @@ denied '' mv "$X/e" "$X/f"
 denied '' rm "$X/e/path"
 
 note "configfs: values"
-# Values that no attribute accepts. The kernel checks only the first character of a boolean.
+# Values that every attribute must refuse. None begins like a boolean, because the kernel checks
+# only the first character of a boolean.
 garbage=('' $'\n' ' ' x -1 '%s%n' $'\x01\xff' '-0' 28446744073709551616 'e9' "$(long 4000 z)" "$(long 5000 9)")
 files=0
 for file in "$X"/e/* "$H/$one"/* "$P"/p/*; do
 	[ -f "$file" ] || continue
 	[ "$(stat -c %a "$file")" = 600 ] || continue
-	# Nearly any text is a valid path of a cgroup.
+	# Skip the attribute cgroup: nearly any text is a valid path of a cgroup.
 	[ "${file##*/}" != cgroup ] || continue
 	files=$((files + 1))
-	# The empty value is left out, because it causes no write.
+	# The empty value is left out, because it would not cause a call of write().
 	kept "$file" "${garbage[@]:1}"
 done
 note "$files attributes"
@@ -119,7 +120,7 @@ kept "$H/$one/cgroup" / // . ../a /a/.. /a/./b "$(long 4095 z)"
 kept "$X/e/window" 65537 1x '1 2' default
 kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "-1 0 $one" "5 2 $one" \
 	"5 1 ${one%?}" "5 1 ${one}0" "5 1 $one x" "5 1" "5"
-# A generation that is not newer must change nothing.
+# A fence generation that is not newer must change nothing.
 must "$H/$one/fence_state" "1 1 $one"
 value "$H/$one/fenced"
 same "$value" $'0\n' "fenced after a write with an old generation"

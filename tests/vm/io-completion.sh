@@ -9,7 +9,7 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# wrong TEXT: record a failure; the test continues and fails at its end
+# wrong TEXT: record a failure. The test continues, and fails at its end if a failure was recorded.
 failures=0
 wrong() {
 	echo "WRONG: $*"
@@ -18,7 +18,7 @@ wrong() {
 
 set_host_id
 target_start
-# brd handles bios, not requests, so the probe below counts requests of the client only.
+# brd handles bios and no requests of blk-mq, so the probe below counts only requests of the client.
 modprobe brd rd_nr=1 rd_size=65536 || die "no brd"
 export_disk disk0 /dev/ram0
 modprobe rnbd
@@ -26,7 +26,8 @@ arm rnbd
 
 note "every request is marked complete before it ends, on any processor"
 dev=$(attach disk0 --queues 2) || exit 1
-# soft-RoCE runs in unbound work items. Keep these on the processor that submits the requests.
+# soft-RoCE completes work requests in unbound work items. Keep these work items on the processor
+# that submits the requests.
 unbound=/sys/devices/virtual/workqueue/cpumask
 mask=$(<$unbound)
 echo 1 >$unbound || die "no mask of work queues"
@@ -51,14 +52,15 @@ rate=$((($(hits rnbd fail_map) - first) * 1000 / ($(now_ms) - began)))
 strike rnbd fail_map 0
 wait $load || die "fio: $(tail -3 "$OUT/fio")"
 note "$rate reads per second were retried"
-# Each of the 16 reads waits 10 ms before it is sent again.
+# Each of the 16 reads in flight waits 10 ms before each retry, so there are at most 1600 retries
+# per second.
 [ $rate -gt 0 ] || wrong "no read was retried"
 [ $rate -le 1650 ] || wrong "reads were retried too often"
 need "$dev" connections_lost -eq 0
 detach "$dev"
 
 note "the connection manager reports the connections late"
-# The session is already live while queue 1 connects, and its keep-alives continue.
+# While queue 1 connects, the session is already live, and the ends send keep-alives on queue 0.
 strike rnbd late_start 2 3500
 if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --keepalive 4000); then
 	wait_for 20 counter_over "$dev" credit_frames_received 1
@@ -74,7 +76,7 @@ strike rnbd late_start 0
 [ "$(cat /sys/kernel/rnbd/violations/* | sort -u)" = 0 ] || wrong "protocol errors"
 
 note "polled queues are drained concurrently"
-# drains N: deactivate a disk with N polled queues; sets took to the milliseconds
+# drains N: deactivate a disk with N polled queues; set took to the milliseconds that this takes
 drains() {
 	local began
 
@@ -89,7 +91,7 @@ drains() {
 drains 1
 one=$took
 drains 8
-# If the queues were drained one after the other, each would take as long as a single queue.
+# If the queues were drained one after the other, the drain of 8 queues would take 8 times as long.
 [ $took -lt $((4 * one)) ] || wrong "the drain took too long"
 configfs_clear
 unload

@@ -8,7 +8,7 @@
 . ../lib/rnbd.sh
 . ../lib/storage.sh
 
-# The errno of a lost path, and the errno of a request that would fail on every path
+# Text of the errno of a path error, and text of the errno of an error that each path would return
 PATH_LOST="Link has been severed" REFUSED="Remote I/O error"
 
 device_removed() { cat "$CFG/exports/$1/device_removed"; }
@@ -18,8 +18,8 @@ lives() {
 	same "$(counter "$1" connections_lost)" 0 "connections lost by $1"
 }
 
-# removed EXPORT DEV COMMAND...: the command removes the storage; I/O must then fail with a path
-# error, on a live session
+# removed EXPORT DEV COMMAND...: the command removes the storage. After that, I/O must fail with a
+# path error, and the session must stay live.
 removed() {
 	local export=$1 dev=$2
 
@@ -159,12 +159,13 @@ same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
   head -c 512k /dev/zero
   tail -c +$((640 * 1024 + 1)) "$OUT/random"; } >"$OUT/want"
 dd if="$dev" bs=64k count=16 iflag=direct status=none | cmp - "$OUT/want" || die "wrong data"
-# The refusal has cleared the limit of the disk. The target must write data at once from now on:
-# without a limit, no request is tried that is refused
+# The refusal has set write_zeroes_max_bytes of the disk to 0. From now on the target must write the
+# zeroes as data at once, without sending WRITE ZEROES to the disk first.
 blkdiscard -z -o 128k -l 64k "$dev" || die "write zeroes failed afterwards"
 run rnbd export disable scsi
 run rnbd export enable scsi
-# The export must grant the same features as before it was disabled.
+# The target must offer the same features of the export as before it was disabled, because otherwise
+# the client would not attach the disk again.
 wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
 blkdiscard -z -o 128k -l 64k "$dev" || die "write zeroes failed after the export was enabled again"
 detach "$dev"
@@ -178,8 +179,8 @@ detach "$dev"
 run rnbd export remove scsi
 rmmod scsi_debug || die "the target still uses the disk"
 
-# Storage of the exports: a partition, whose own size stays when its disk is removed; a file with
-# write cache "through"; a file with write cache "back"
+# There are three exports: a partition, which keeps its size when its disk is removed; a file with
+# write cache "through"; and a file with write cache "back". The files are on the same disk.
 disk=$(null_disk 64) || exit 1
 power=/sys/kernel/config/nullb/${disk##*/}/power
 { head -c 446 /dev/zero
@@ -203,8 +204,8 @@ back=$(attach back) || exit 1
 removed part "$part" sh -c "echo 0 >$power"
 fails "$PATH_LOST" reads "$through" 1
 fails "$PATH_LOST" writes "$through" 1
-# Acknowledged writes that are not durable are lost with this target. A path error would let
-# another path hide the loss.
+# With write cache "back" acknowledged writes can be lost together with the device. So the error
+# must not be a path error: dm-multipath would retry over another path and so hide the loss.
 fails "$REFUSED" writes "$back" 1
 fails "$REFUSED" flushes "$back"
 for dev in "$part" "$through" "$back"; do
@@ -214,7 +215,7 @@ done
 configfs_clear
 umount /mnt/fs || die "umount failed"
 
-# The device returns, and a new export works.
+# The device returns, and a new export of it must work.
 echo 1 >"$power"
 wait_for 10 test -b "$disk"
 export_disk part "$disk"

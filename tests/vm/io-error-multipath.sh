@@ -12,8 +12,8 @@ HALF=$((32 * 2048))	# sectors
 # paths MAP: print the state of each path of a multipath map, for example "A F"
 paths() { dmsetup status "$1" | grep -oE '[0-9]+:[0-9]+ [AF] ' | cut -d' ' -f2 | xargs; }
 
-# alone TEXT COMMAND...: COMMAND must fail with TEXT; both paths must stay active and read good
-# blocks
+# alone TEXT COMMAND...: COMMAND must fail with TEXT; after that, both paths must still be active,
+# and a read of a good block must succeed
 alone() {
 	local out
 
@@ -75,7 +75,7 @@ dd if="$OUT/random" of=/mnt/fs/kept bs=64k conv=fsync status=none || die "write 
 echo "0 $((2 * HALF)) error" | dmsetup reload back || die "reload failed"
 dmsetup suspend --noflush --nolockfs back || die "suspend failed"
 dmsetup resume back || die "resume failed"
-# The errno of the disk must reach the writer.
+# The process that writes the file must get an I/O error.
 fails "I/O error" dd if="$OUT/random" of=/mnt/fs/lost bs=64k conv=fsync status=none
 same "$(paths both)" "A A" "paths after ext4"
 echo "0 $((2 * HALF)) linear $disk 0" | dmsetup reload back || die "reload failed"

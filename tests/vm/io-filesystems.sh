@@ -38,7 +38,7 @@ fs() {
 	mount -t "$name" ${opts:+-o "$opts"} "$dev" /mnt/t || die "mount of $name failed"
 	fill /mnt/t
 	umount /mnt/t || die "umount of $name failed"
-	# Attach the disk again, so that no data come from a cache.
+	# Attach the disk again, so that no data come from the page cache.
 	detach "$dev"
 	dev=$(attach disk0) || exit 1
 	mount -t "$name" ${opts:+-o "$opts"} "$dev" /mnt/t || die "second mount of $name failed"

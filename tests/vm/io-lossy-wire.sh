@@ -7,7 +7,8 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# soft-RoCE warns when a long READ has lost a packet. The lab ignores that, see io-read-loss.sh.
+# soft-RoCE prints a kernel warning when a packet of a long READ is lost. The lab ignores this
+# warning, see io-read-loss.sh.
 
 # lose PERCENT: drop this percentage of the RoCE packets that arrive here
 lose() {
@@ -22,8 +23,8 @@ lose() {
 }
 lost_packets() { nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | tr -dc 0-9; }
 
-# spoil WIRE: disturb the packets that this node receives or sends; as both nodes do so, the wire
-# is bad in both directions
+# spoil WIRE: disturb the packets that this node receives (loss) or sends (other kinds). Both nodes
+# do so, so the packets of both directions are disturbed.
 spoil() {
 	sent=$(netem_packets)
 	case $1 in
@@ -69,7 +70,7 @@ for wire in loss1 loss5 loss20 delay reorder duplicate corrupt; do
 		size=512k
 		case $wire in
 		loss1) size=1m ;;
-		# Each lost packet costs a time-out, so a few dozen are enough.
+		# Each lost packet costs a time-out, so this case transfers little data.
 		loss20) size=128k ;;
 		esac
 		[ -z "$LAB_SLOW" ] || size=256k

@@ -18,7 +18,8 @@ if [ "$NODE" = 1 ]; then
 else
 	lab barrier exported
 	mrs=$(rdma resource show mr | wc -l)
-	# The pool has a fixed size, because growth registers segments; pool-grow tests that.
+	# The pool has a fixed size, because the growth of a pool registers segments; pool-grow.sh
+	# tests the growth.
 	dev=$(attach disk0 --inline-read 0 --inline-write 0 --pool-floor fixed) || exit 1
 	[ "$(rdma resource show mr | wc -l)" = "$mrs" ] ||
 		die "attaching registered memory on the client"

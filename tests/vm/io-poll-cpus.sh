@@ -15,7 +15,7 @@ dev=$(attach disk0 --queues 2 --poll-queues 1) || exit 1
 name=$(basename "$dev")
 same "$(counter "$dev" queues)" 3 queues
 
-# A queue for the reads of all CPUs would list all four CPUs.
+# A queue that serves the reads of all CPUs would list all four CPUs.
 for i in 0 1; do
 	cpus=$(cat "/sys/block/$name/mq/$i/cpu_list")
 	echo "queue $i serves the CPUs $cpus"
@@ -23,8 +23,8 @@ for i in 0 1; do
 done
 detach "$dev"
 
-# Requests in flight are resent through the per-CPU lists of the block layer. A request on a wrong
-# list would never be sent.
+# After a reconnect the client sends the requests that were in flight again, through the per-CPU
+# lists of the block layer. A request on the list of a wrong CPU would never be sent.
 dev=$(attach disk0 --queues 2 --poll-queues 1) || exit 1
 for cpu in 0 1 2 3; do
 	before=$(counter "$dev" reconnects)

@@ -21,7 +21,7 @@ fi
 barrier exported
 modprobe rnbd io_timeout=3
 
-# polled FIO-OPTION...: verified I/O that polls; polling must find completions
+# polled FIO-OPTION...: run verified I/O that polls for completions; polling must find some
 polled() {
 	local before
 	before=$(counter "$dev" polled)
@@ -32,7 +32,7 @@ polled() {
 	echo "  $*: polled $(counter "$dev" polled)"
 }
 
-# without polled queues polling is no error, and is not done
+# Without --poll-queues the disk must have no polled queues.
 dev=$(attach disk0 --queues 1) || exit 1
 same "$(counter "$dev" poll_queues)" 0
 detach "$dev"
@@ -44,7 +44,7 @@ same "$(cat "/sys/block/$(basename "$dev")/queue/io_poll")" 1 io_poll
 polled --rw=randwrite --bs=4k --iodepth=1
 polled --rw=randwrite --bs=4k --iodepth=32
 polled --rw=randwrite --bs=128k --iodepth=8
-# Polled and other queues at the same time
+# Use polled and other queues at the same time.
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=2m --offset=32m &
 polled --rw=randrw --bs=4k --iodepth=8
 wait $! || die "the other queues failed"

@@ -6,19 +6,22 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# soft-RoCE of 6.12 reports success for a READ that it could not resume in its middle, and then
-# kills the queue pair. The lab ignores the WARNING that it prints. With the guard the client
-# detects this, reconnects and repeats the read, from the second time on with READs of one
-# packet, which succeed.
+# soft-RoCE of Linux 6.12 cannot resume a READ of several packets after the loss of one of them. It
+# prints a WARNING, which the lab ignores, reports success although data are missing, and moves the
+# queue pair to the error state. With the read guard the client detects this, reconnects and repeats
+# the read. After a second loss within a short time the client uses READs of one packet, which
+# succeed.
 
-# The test runs at most ROUNDS rounds, and ends after ENOUGH of them once a connection was lost.
+# With the guard the test runs ROUNDS rounds, or only ENOUGH rounds if a connection was lost in
+# them.
 ROUNDS=10 ENOUGH=10
 [ -z "$LAB_SLOW" ] || ENOUGH=3
 
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
-	# Send many reply frames: soft-RoCE fails if other packets arrive between those of a READ.
+	# Send many reply frames, because the error of soft-RoCE occurs when other packets arrive
+	# between the packets of a READ response.
 	echo 64 >/sys/module/rnbd_target/parameters/reply_gather
 	echo N >/sys/module/rnbd_target/parameters/reply_batch
 	export_disk disk0 "$(null_disk 64)"

@@ -40,7 +40,7 @@ table() {
 	dmsetup resume back || die "resume failed"
 }
 
-# resize EXPORT: resize it; the tool must succeed without output
+# resize EXPORT: run rnbd export resize, which must succeed without output
 resize() {
 	local text
 	text=$(rnbd export resize "$1" 2>&1) || die "resize of $1 failed: $text"
@@ -134,7 +134,8 @@ resize block
 strike rnbd-target delay_submit 0
 wait $inside || die "the write before the end failed: $(cat "$OUT/inside")"
 wait $beyond && die "a write beyond the end was acknowledged"
-# The error must come from the target; a refusal by the client's disk would have another errno.
+# The error must come from the target. If the block layer of the client had refused the write, the
+# errno would be another one.
 grep -q 'Remote I/O error' "$OUT/beyond" || die "unexpected error: $(cat "$OUT/beyond")"
 same "$(dd if="$disk" bs=4k skip=10000 count=1 iflag=direct status=none | md5sum)" "$before" \
 	"the block beyond the end"

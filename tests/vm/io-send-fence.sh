@@ -6,11 +6,13 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# A READ whose response is lost is executed again by the responder. Without
-# the send fence, another WRITE may have overwritten the extent by then.
+# If the response of a READ is lost, the target's device executes the READ once more. With early
+# release and without the send fence, another request can overwrite the extent before that, and the
+# READ returns wrong data.
 #
-# Only READs of one packet are disturbed. soft-RoCE of 6.12 cannot resume a READ in its middle
-# and kills the queue pair, see io-read-loss.sh; that would hide the effect of the send fence.
+# Only READs of one packet are disturbed. soft-RoCE of Linux 6.12 cannot resume a READ of several
+# packets and would end the connection, see io-read-loss.sh; that would hide the effect of the send
+# fence.
 
 set_host_id
 if [ "$NODE" = 1 ]; then
@@ -25,8 +27,8 @@ fi
 
 lab barrier exported
 
-# Drop one in 16 single-packet READ responses on arrival. soft-RoCE would notice a packet that is
-# dropped at its sender.
+# Drop one in 16 single-packet READ responses on arrival, and not when they are sent, because the
+# sending soft-RoCE device would notice that.
 nft -f - <<-'EOF'
 	table ip rnbd_loss {
 		chain input {
@@ -36,8 +38,8 @@ nft -f - <<-'EOF'
 	}
 EOF
 
-# fill: write blocks that contain their offset. The pool is so small that every extent is reused
-# at once.
+# fill: write blocks that contain their offset. The pool is so small that each extent is used again
+# as soon as it is free.
 fill() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
 	    --iodepth=16 --size=2m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
@@ -50,14 +52,16 @@ try() {
 	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
 }
 
-# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches, each 0 or 1
+# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk; each argument is 1 or 0 and enables or
+# disables early release and the fault point no_send_fence
 phase() {
 	strike rnbd no_send_fence $(($2 * 1000000000))
 	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
 	echo "$1" >"/sys/block/$(basename "$dev")/rnbd/early_release"
 }
 
-# gather=64 makes many frames, and each may overwrite an extent too early.
+# gather=64 makes the client send many frames with few requests each. Without the send fence each
+# frame can cause the target to overwrite an extent too early.
 modprobe rnbd coalesce=0 gather=64
 phase 0 0
 fill
@@ -79,7 +83,8 @@ for i in $(seq 10); do
 	fi
 done
 need "$dev" send_fences -eq 0
-# fio stops at the first wrong block, which a single missing send fence can cause
+# The number can be as low as 1: fio stops at the first wrong block, and a single missing send fence
+# can cause a wrong block.
 left_out=$(hits rnbd no_send_fence)
 echo "  $left_out send fences left out, wrong data in round $bad (0: none)"
 [ "$left_out" -gt 0 ] || die "no send fence was left out"

@@ -18,13 +18,14 @@ if [ "$NODE" = 1 ]; then
 	export_disk disk0 /dev/mapper/back
 	lab barrier exported
 
-	# The target holds the first write before it submits it; the second waits behind the first.
+	# The target delays the first write before it submits it to the storage; the second write
+	# waits behind the first.
 	strike rnbd-target delay_submit 1 100000
 	barrier armed
 	wait_for 20 hit delay_submit
 	barrier sent
 	rnbd export disable disk0 &
-	# The attachment is closed: the target now refuses both writes.
+	# The attachment is closed, so the target refuses both writes when the delay ends.
 	barrier closed
 	strike rnbd-target delay_submit 0
 	wait $! || die "disable failed"
@@ -34,7 +35,8 @@ if [ "$NODE" = 1 ]; then
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | tr -d '\0')" "" \
 		"the block of a refused write"
 	rnbd export enable disk0 || die "enable failed"
-	# The session has stayed, so no request may have been dropped.
+	# The session has stayed live, so the target must have answered both writes and dropped
+	# none.
 	same "$(cat "$CFG/exports/disk0/stale_requests")" 0 "requests that were dropped without a reply"
 	barrier enabled
 
@@ -74,7 +76,8 @@ wait $inside || die "the write before the end failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
 need "$dev" connections_lost -eq 0
-# The target has answered both as not executed, and the client has sent both again.
+# The target has answered that it did not execute the two writes, and the client has sent both
+# again.
 need "$dev" resent_requests -eq 2
 dd if="$dev" of="$OUT/end" bs=4k skip=4095 count=1 iflag=direct status=none || die "the last block cannot be read"
 dd if="$dev" of=/dev/null bs=4k skip=4096 count=1 iflag=direct 2>"$OUT/end"

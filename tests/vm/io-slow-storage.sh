@@ -136,7 +136,8 @@ truncate -s 16M /run/file || die "no file"
 export_disk small "$small"
 export_disk turning "$turning"
 export_disk file /run/file -- --cache pagecache
-# grants EXPORT QUEUES DEPTH: attach it; the target must grant these numbers of queues and depth
+# grants EXPORT QUEUES DEPTH: attach the export; the target must grant this number of queues and
+# this queue depth
 grants() {
 	dev=$(attach "$1" --queues 2 --queue-depth 128 --keepalive 500) || exit 1
 	need "$dev" queues -eq "$2"

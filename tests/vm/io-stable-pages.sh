@@ -9,7 +9,8 @@
 
 MD=/dev/md0 SYS=/sys/block/md0
 
-# member MIB: make a disk that reads the data of a write DELAY ms after its submission; print it
+# member MIB: make a disk that reads the data of a write DELAY ms after the submission of the write;
+# print the name of the disk
 member() {
 	local disk name
 
@@ -28,8 +29,9 @@ checked() {
 	mismatch=$(<$SYS/md/mismatch_cnt)
 }
 
-# rewritten EXPORT TIMES: write to the export while the client rewrites its pool. The target
-# leaves out TIMES copies; the parity must be right if TIMES is 0, and wrong otherwise.
+# rewritten EXPORT TIMES: write to the export while the client overwrites the data of these writes
+# in its pool. The target uses the data of up to TIMES writes without copying them first. The parity
+# must be right if TIMES is 0, and wrong otherwise.
 rewritten() {
 	local export=$1 times=$2 dev skipped strays
 
@@ -64,7 +66,7 @@ modprobe -a dm-delay raid456 || die "no RAID 5"
 DELAY=30
 members=("$(member 16)" "$(member 16)" "$(member 16)") || exit 1
 run mdadm --create $MD --run --level=5 --raid-devices=3 --chunk=64 --assume-clean --bitmap=none "${members[@]}"
-# By default RAID 5 makes its own copies and does not need stable pages.
+# By default RAID 5 copies the data of each write itself, so it does not need stable pages.
 same "$(<$SYS/queue/stable_writes)" 0 stable_writes
 mkdir -p /mnt/md
 

@@ -28,7 +28,8 @@ if [ "$NODE" = 1 ]; then
 	dmsetup suspend --nolockfs --noflush back || die "suspend failed"
 	lab barrier suspended
 	lab barrier cut-off --timeout 60
-	# The client reconnects while the storage still has its old write.
+	# Wait until the first session has ended. The client reconnects while the storage still has
+	# the old write.
 	wait_for 20 dmesg_has 'session 1: .*on port 1: '
 	sleep 3	# the storage stays suspended, and the session must not change
 	[ "$(cat "$CFG/exports/disk0/sessions")" = 1 ] || die "sessions: $(cat "$CFG/exports/disk0/sessions")"

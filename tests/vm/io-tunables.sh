@@ -12,7 +12,8 @@ target_start
 export_disk disk0 "$(null_disk 128)"
 modprobe rnbd
 
-# param MODULE NAME VALUE: set a module parameter; restore resets all of them
+# param MODULE NAME VALUE: set a module parameter; restore sets all these parameters to their old
+# values
 saved=()
 param() {
 	local file=/sys/module/$1/parameters/$2
@@ -63,14 +64,15 @@ need "$dev" coalesced -gt 100
 need "$dev" frames_unsignaled -gt 100
 over
 
-# RDMA operations for 8 requests of one page each; on bnxt_re one operation gathers 6 pages.
+# Number of RDMA operations that 8 requests of one page each need; on bnxt_re one operation gathers
+# 6 pages.
 case ${LAB_ADAPTER-} in
 bnxt_re) rdma_ops=2 ;;
 *) rdma_ops=1 ;;
 esac
 
-# dispatches RW COUNTER: 100 dispatches of 8 requests without inline data; checks how many frames
-# and RDMA operations (COUNTER) they take
+# dispatches RW COUNTER: make 100 dispatches of 8 requests each, and check how many frames and RDMA
+# operations (COUNTER) they need
 dispatches() {
 	local name frames replies ops guards requests
 	dev=$(attach disk0 --queues 2 --inline-read 0) || exit 1
@@ -89,10 +91,10 @@ dispatches() {
 		read -r _ requests && read -r _ frames && read -r _ replies &&
 			read -r _ ops && read -r _ guards
 	} </tmp/counted
-	# Subtract the additional READs for soft-RoCE, see rnbdc_read_guard().
+	# Subtract the read guards, which are additional READs on soft-RoCE, see rnbdc_read_guard().
 	ops=$((ops - guards))
 	[ "$requests" -gt 700 ] || die "no 800 requests"
-	# The allowance is for requests of fio itself, which reads from the disk before it starts.
+	# The 4 additional frames are for reads by which fio examines the disk before it starts.
 	[ "$frames" -le $((requests / 8 + 4)) ] || die "more than one frame for 8 requests"
 	[ "$replies" -le $((requests / 4 + 4)) ] || die "more than two reply frames for 8 requests"
 	[ "$ops" -le $((requests * rdma_ops / 8 + 4)) ] ||

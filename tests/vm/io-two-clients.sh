@@ -29,7 +29,7 @@ fi
 lab barrier exported
 dev=$(attach disk0) || exit 1
 
-# half NODE RW [FIO-OPTION...]: write or verify the half that belongs to a node
+# half NODE RW [FIO-OPTION...]: write or verify the half of the disk that belongs to node NODE
 half() {
 	fio --name=half --filename="$dev" --direct=1 --ioengine=libaio --bs=4k --iodepth=16 \
 	    --rw="$2" --offset=$((($1 - 2) * HALF))m --size=${HALF}m \

@@ -11,7 +11,7 @@ target_start
 disk=$(null_disk 256) || exit 1
 export_disk disk0 "$disk"
 
-# kib N: print N KiB as a size for fio, an eighth of that on a debug kernel
+# kib N: print N KiB as a size for fio; on a debug kernel print N / 8 KiB
 kib() { echo "$(($1 / (LAB_SLOW ? 8 : 1)))k"; }
 
 check() {
@@ -19,7 +19,7 @@ check() {
 	verify "$dev" "$@"
 }
 
-# On soft-RoCE one number of queues is enough; the modelled adapters run with all three.
+# On soft-RoCE run with 4 queues only; on the modelled adapters run with 1, 2 and 4 queues.
 for queues in ${LAB_ADAPTER:+1 2} 4; do
 	dev=$(attach disk0 --queues "$queues") || exit 1
 	[ "$(counter "$dev" queues)" = "$queues" ] || die "$queues queues were not granted"

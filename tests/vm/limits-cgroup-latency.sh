@@ -9,11 +9,11 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R13. io.cost and io.latency make the task sleep that submits a bio. If that task served
-# other hosts as well, each of their requests could wait as long as one of the throttled host:
-# 1 s / COST_IOPS. One machine with several host ids plays the hosts, which attach the same
-# export. The kernel of Debian has no io.latency, the debug
-# kernel has both.
+# io.cost and io.latency put the task to sleep that submits a bio. So a task that can sleep during a
+# submission must serve only one session and one export (rule R13). If it served several hosts, each
+# request of another host could wait as long as a request of the throttled host: 1 s / COST_IOPS.
+# Here one machine attaches the same export under several host ids. The kernel of Debian has no
+# io.latency; the debug kernel has io.cost and io.latency.
 CG=/sys/fs/cgroup
 SLICE=$CG/rnbd.slice
 STORAGE_NS=$((2000000 * ${LAB_SLOW:-1}))
@@ -21,7 +21,7 @@ COST_IOPS=$((10 / ${LAB_SLOW:-1}))	# requests per second that io.cost allows hos
 [ $COST_IOPS -gt 0 ] || COST_IOPS=1
 FACTOR=4	# limit for p99 of host 2 beside host 1, relative to p99 alone
 SECONDS_OF_LOAD=8
-# ms; a p99 below this is due to a busy machine, not to a wait for a cgroup
+# Milliseconds. A busy machine alone can cause a p99 up to this value, without a wait for a cgroup.
 NOISE=$((20 * ${LAB_SLOW:-1}))
 
 cgroup() { echo "$2" >"$1" || die "$1: $2"; }
@@ -52,7 +52,8 @@ for ((i = 1; i <= 3; i++)); do
 	verify "${devs[i]}" --rw=randwrite --bs=4k --iodepth=16 --size=1m
 done
 
-# measure: set p99 to the p99 latency of reads of host 2, one at a time, in us
+# measure: set p99 to the 99th percentile of the latency of reads of host 2 in us; one read is in
+# flight at a time
 measure() {
 	fio --name=p99 --filename="${devs[2]}" --direct=1 --ioengine=libaio --rw=randread --bs=4k \
 	    --iodepth=1 --size=32m --ramp_time=1 --time_based --runtime=$SECONDS_OF_LOAD \
@@ -62,7 +63,8 @@ measure() {
 	p99=$(jq '.jobs[0].read.clat_ns.percentile["99.000000"] / 1000 | floor' "$OUT/p99.json")
 	[ "${p99:-0}" -gt 0 ] || die "no p99"
 }
-# stays WHAT: p99 of host 2 must be at most FACTOR times its p99 alone, or at most NOISE ms
+# stays WHAT: p99 of host 2 must be at most FACTOR times its p99 alone, or at most NOISE ms if NOISE
+# is larger
 stays() {
 	local most=$((alone * FACTOR))
 
@@ -113,7 +115,8 @@ if has_latency; then
 	note "io.latency limits host 1 in favour of host 3"
 	run rnbd host cgroup "$(host_id 1)" rnbd.slice/rnbd-held.slice
 	run rnbd host cgroup "$(host_id 3)" rnbd.slice/rnbd-guarded.slice
-	# No request is as fast as this target, so io.latency throttles the other cgroup.
+	# No request is as fast as this latency target of 1 us, so io.latency throttles the other
+	# cgroup, that of host 1.
 	cgroup $SLICE/rnbd-guarded.slice/io.latency "$MAJMIN target=1"
 	steadily three "${devs[3]}" --rw=randread --bs=4k --iodepth=4 --size=32m
 	wait_for 60 below $((free / 2))

@@ -75,15 +75,16 @@ rate() {
 	sleep $SECONDS_OF_RATE
 	echo $((($(bytes "$1") - from) * 1000000 / (${EPOCHREALTIME/[.,]/} - since)))
 }
-# near VALUE LIMIT WHAT: VALUE must be at most 3 % above LIMIT, and at most 20 % below, because a
-# busy machine may serve less. The benchmark "fairness cgroup", which counts instructions,
-# requires 3 % both ways.
+# near VALUE LIMIT WHAT: VALUE must be at most 3 % above LIMIT and at most 20 % below LIMIT, because
+# a busy machine can be slower. The benchmark "fairness cgroup", which measures in emulated time,
+# allows only 3 % in both directions.
 near() {
 	local permille=$((($1 - $2) * 1000 / $2))
 	note "$3: $1 bytes/s, limit $2: $permille per mille"
 	if [ $permille -gt 30 ] || [ $permille -lt -200 ]; then die "$3: $1 instead of $2"; fi
 }
-# free VALUE WHAT [LEAST]: VALUE must be at least LEAST, by default 1.25 times the largest limit
+# free VALUE WHAT [LEAST]: VALUE must be at least LEAST, by default 1.25 times ABOVE, the largest
+# limit
 free() {
 	note "$2: $1 bytes/s"
 	[ "$1" -ge $((${3:-$((ABOVE * 5 / 4))} / ${LAB_SLOW:-1})) ] || die "$2: $1, as if it were limited"
@@ -99,7 +100,7 @@ note "a cgroup while disks are attached and busy"
 run rnbd host cgroup "$ME" rnbd.slice/rnbd-a.slice
 same "$(effective)" /rnbd.slice/rnbd-a.slice "the cgroup that applies"
 same "$(rnbd host cgroup "$ME")" /rnbd.slice/rnbd-a.slice "the cgroup"
-# Let the requests in flight pass; they are not limited.
+# The requests that were already in flight are not limited: wait until they have completed.
 sleep 2
 before=$(charged $LEAF/io.stat)
 begun=$(bytes "$one")
@@ -125,8 +126,8 @@ load "$one" 512 randread
 wait_for 20 waits
 load "$two" 1 randread
 sleep 2
-# If requests of host 1 took the place of host 2 in the window, host 2 would have half of LIMIT.
-# The required rate is relative to that of host 2 alone, which depends on the machine.
+# If the requests of host 1 filled the window that host 2 uses, host 2 would get only half of LIMIT.
+# The required rate is relative to the rate of host 2 alone, which depends on the machine.
 free "$(rate "$two")" "host 2, one request at a time, beside 512" $((alone * 2 / 3))
 near "$(rate "$one")" $LIMIT "reads of host 1, 512 in flight"
 end_loads

@@ -16,7 +16,8 @@ count() { cat "$T/$1"; }
 over() { [ "$(count "$1")" -gt "$2" ]; }
 gone() { [ -z "$(ls $T/sessions)" ]; }
 param() { echo "$2" >"$P/$1" || die "parameter $1"; }
-# A flood has the id of this host; its number of concurrent connections is the next argument.
+# A flood uses the host id of this machine; the next argument is its number of concurrent
+# connections.
 flood=(rnbd-peer client --host 1 --flood)
 host() { echo "$2" >"$CFG/hosts/$ME/$1" || die "host's $1"; }
 
@@ -29,9 +30,10 @@ hit() {
 	echo "  $1: $before -> $(count "$1")"
 }
 
-# denied and granted make a new session for each attach, because the limits apply to sessions.
+# The functions denied and granted attach in a new session each time, because the limits apply to
+# sessions.
 
-# denied PATTERN OPTION...: an attach must fail with one line that has PATTERN
+# denied PATTERN OPTION...: an attach must fail with one line that matches PATTERN
 denied() {
 	local text
 	if text=$(rnbd attach "$ADDR" disk0 --new-session --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
@@ -63,7 +65,8 @@ before=$(count limits/logins)
 attach disk0 "${small[@]}" >"$OUT/again" &
 again=$!
 wait_for 30 over limits/logins "$before"
-# The login at one per minute must not delay the next login after the rate was raised.
+# The first login has used up the limit of one login per minute. This must not delay the next login
+# after the limit was raised.
 param login_rate 600
 wait $again || die "not attached"
 param login_burst 1024
@@ -72,7 +75,8 @@ detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
 note "a refused connection request costs no session"
-# serial: print the serial number of a new session, one higher than that of the session before
+# serial: print the serial number of a new session; the target numbers its sessions one after the
+# other
 serial() {
 	local dev
 	dev=$(attach disk0 --new-session "${small[@]}") || exit 1
@@ -124,8 +128,8 @@ param keepalive_min_ms 2000
 hit limits/keepalive granted keepalive_ms 2000 "${small[@]}" --keepalive 500
 param keepalive_min_ms 250
 
-# A queue begins with nine slots of 64 KiB. One host may have seven eighths of the limit of 1 MiB,
-# which two such queues exceed.
+# A queue with these options begins with nine slots of 64 KiB. One host may use seven eighths of the
+# limit of 1 MiB, that is 896 KiB, and two such queues need more than that.
 large=("${small[@]}" --slot-size 65536)
 param queue_limit_mb 1
 held=$(attach disk0 --new-session "${large[@]}") || exit 1
@@ -159,8 +163,8 @@ hit limits/pool denied pool "${fixed[@]}"
 param pool_limit_mb 0
 host max_pool_bytes 0
 granted pool_units 1024 "${fixed[@]}"
-# For a pool that can grow, a limit reduces the floor to a multiple of 256 KiB, or to the
-# remaining bytes of the limit if these are fewer than 256 KiB.
+# If a limit reduces the floor of a pool that can grow, the target grants the floor in multiples of
+# 256 KiB; if less than 256 KiB is left of the limit, it grants all that is left.
 host max_pool_bytes $(((1 << 20) + 65536))
 granted pool_floor_units 16 --queues 1 --max-io 64K
 host max_pool_bytes $(((1 << 20) + 393216))
@@ -170,8 +174,8 @@ granted pool_floor_units 256 --queues 1
 detach "$first"
 
 note "logins wait for memory that is being freed: none is refused or granted less"
-# after_close: attach another export while a session of the first one is slow to close; the target
-# must wait for it instead of refusing the attach
+# after_close: attach an export while an earlier session of the host is slow to close. The target
+# must answer BUSY until that session has ended, and must not refuse the attach permanently.
 after_close() {
 	local dev attach before start try
 
@@ -193,7 +197,8 @@ after_close() {
 			detach "$dev"
 			return
 		fi
-		# The target waits at most 10 s. Retry if a slow machine needed longer than that.
+		# The target waits at most 10 s for the end of the session. Retry if a slow machine
+		# needed more than 10 s.
 		[ $((EPOCHSECONDS - start)) -ge 10 ] || die "not attached"
 		note "attempt $try took $((EPOCHSECONDS - start)) s"
 		refused=$(count refused/limit)
@@ -246,7 +251,8 @@ note "connections that do not log in, send frames before the login, or exceed th
 param login_timeout_ms 300
 hit limits/login_time "${flood[@]}" 1 --seconds 2
 param login_timeout_ms 10000
-# The limit is below the number of frames for which such a peer has slots and credits.
+# The rate limit of 8 frames is lower than the number of frames for which the peer has slots and
+# credits, so the peer exceeds the rate limit before it lacks credits.
 param login_frames 8
 hit violations/rate "${flood[@]}" 1 --frames 40 --seconds 30
 dmesg_has 'protocol error on queue 0: frames exceed the rate limit' || die "not in the log"
@@ -259,7 +265,8 @@ note "a rogue that logs in, violates the protocol, and reconnects at once"
 param login_burst 2
 param login_rate 6
 secs=$((8 * ${LAB_SLOW:-1}))
-# rogue: run the rogue for $secs seconds; sets logins to the number of logins it was granted
+# rogue: run the rogue for $secs seconds; set logins to the number of its logins that the target
+# granted
 rogue() {
 	rnbd-peer client --rogue logins --seconds $secs >"$OUT/rogue" || die "rogue: $(cat "$OUT/rogue")"
 	cat "$OUT/rogue"
@@ -302,8 +309,9 @@ while [ ! -e "$OUT/quiet" ]; do
 done &
 worker=$!
 rogue_has_sessions() { [ "$(rnbd session list --target --json | jq length)" -ge 4 ]; }
-# attaches RATE: run the rogue with this limit per minute, while this host attaches and detaches
-# beside it; sets attached, limited and detached to the counts of the rogue
+# attaches RATE: run the rogue while the target allows RATE attaches per minute, and attach and
+# detach a disk of this host concurrently; set attached, limited and detached to the counts of the
+# rogue
 attaches() {
 	local pid began took=0 ms
 	param attach_rate "$1"
@@ -323,7 +331,7 @@ attaches() {
 	attached=$(sed -n 's/.* attaches \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	limited=$(sed -n 's/.* limited \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	detached=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/attaches")
-	# Eight disks may still be attached at the end.
+	# At the end of the rogue up to eight of its disks are still attached.
 	need_counter "$detached" -ge $((attached - 8)) "requests to detach that got a reply"
 }
 param attach_burst 16
@@ -374,7 +382,8 @@ param half_open_host_max 32
 if [ -z "${LAB_SLOW-}" ]; then
 	note "connections of one host that were ended and do not close"
 	param login_timeout_ms 300
-	# More than the flood holds, so that only the connections that linger reach the limit
+	# This limit exceeds the 100 connections that the flood holds. So the only limit that is
+	# reached is that of 256 closed connections of which the connection id is left.
 	param half_open_host_max 128
 	strike rnbd-target delay_linger 10000 1000000
 	flood_of=100 flooded limits/half_open_host 20 --sources 10.9.0.101
@@ -393,11 +402,12 @@ param half_open_grace_ms $((2000 * ${LAB_SLOW:-1}))
 param login_timeout_ms $((10000 * ${LAB_SLOW:-1}))
 half_open_max=$((128 / (LAB_SLOW ? 8 : 1)))
 param half_open_max $half_open_max
-# All connections are from one host. Its limit is reached only if it is the lower one.
+# All connections use the id of one host. The limit of this host is reached only if it is lower than
+# the limit for all hosts.
 param half_open_host_max $((32 / (LAB_SLOW ? 4 : 1)))
 
-# attach_small: attach a disk, and set $dev; for wait_for, because an attach may fail while the
-# flood keeps the machine busy
+# attach_small: attach a disk, and set $dev. wait_for repeats the attach, which can fail while the
+# flood keeps the machine busy.
 attach_small() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
 
 note "a flood from many addresses, including that of a well-behaved client"
@@ -421,8 +431,9 @@ for i in 1 2; do
 	now=$(sessions)
 	[ "$now" -le "$most" ] || most=$now
 done
-# Two classes of half-open connections with 32 each, as many again in teardown, 256 of each class
-# in the connection manager, and two sessions of this host
+# The host may have these sessions in each of two classes (known and new addresses): 32 half-open
+# connections, 32 connections in teardown, and 256 of which only the connection id is left. In
+# addition there are two sessions with a login.
 need_counter "$most" -le $((4 * 32 + 2 * 256 + 2)) "sessions at most"
 kill $pid
 wait $pid

@@ -19,7 +19,8 @@ set_host_id
 target_start
 # shellcheck disable=SC2086 # a list
 export_disk disk0 "$(null_disk 64)" $HOSTS
-# While the test runs, no connection of the flood ends by age or by a login time-out.
+# With these values no connection of the flood is evicted because of its age or closed by the login
+# time-out during the test.
 param half_open_grace_ms 60000
 param login_timeout_ms 600000
 # scaled NUMBER: NUMBER divided by LAB_SLOW, as the flood is, but at least 8
@@ -53,7 +54,7 @@ attach_and_reconnect() {
 	began=${EPOCHREALTIME/[.,]/}
 	modprobe rnbd || die "modprobe rnbd failed"
 	# A machine that is too slow for the flood drops messages of the connection manager. An
-	# attempt may fail only if such messages were retransmitted.
+	# attach may fail only if messages were retransmitted during the attach.
 	for ((tries = $((4 + ${LAB_SLOW:-1})); ; tries--)); do
 		lost=$(resent)
 		dev=$(rnbd attach "$ADDR" disk0 --queues 1 --pool 1M "$@") && break
@@ -81,8 +82,8 @@ rnbd secret generate "$OUT/secret" || die "secret"
 rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
 attach_and_reconnect --secret-file "$OUT/secret"
 
-# Two classes of at most 128 half-open connections, as many again in teardown, and 4096 sessions of
-# which only the connection id is left
+# At most 128 half-open connections in each of two classes (known and new addresses), as many
+# connections in teardown, and 4096 sessions of which only the connection id is left
 need_counter "$(sessions)" -le $((4 * 128 + 4096)) "sessions at most"
 kill "${pids[@]}"
 wait "${pids[@]}"

@@ -9,9 +9,11 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R14. The storage executes AT_ONCE requests concurrently, and the window of the export admits
-# no more. A request takes much longer in the storage than on the processor, so the order in which
-# the target submits requests decides the rates. Host 2 is the same machine with another host id.
+# Requests beyond the window of a storage wait in the target, which then serves the hosts in
+# proportion to their weights (rule R14). Here the storage executes AT_ONCE requests concurrently,
+# and the window admits no more. A request takes much longer in the storage than on the processor,
+# so the order in which the target submits requests decides the rates. Host 2 is the same machine
+# with another host id.
 AT_ONCE=4
 STORAGE_NS=$((20000000 * ${LAB_SLOW:-1}))
 SECONDS_OF_RATE=12
@@ -47,7 +49,7 @@ measure() {
 	sleep $SECONDS_OF_RATE
 	a=$(($(bytes "$one") - a)) b=$(($(bytes "$two") - b))
 }
-# shares PERCENT: host 2 got PERCENT of the bytes of host 1, within TOLERANCE
+# shares PERCENT: check that host 2 got PERCENT % of the bytes of host 1, within TOLERANCE
 shares() {
 	local percent
 
@@ -71,7 +73,7 @@ all=$((a + b))
 note "weights 100 and 300, while both are busy"
 run rnbd host weight "$(host_id 1)" 100
 run rnbd host weight "$(host_id 2)" 300
-# Requests submitted with the old weights complete.
+# Wait until the requests that were submitted with the old weights have completed.
 sleep 1
 measure
 shares 300

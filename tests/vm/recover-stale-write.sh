@@ -3,12 +3,12 @@
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
-# short: no old write overwrites newer data from any path; each of three guards is necessary, and together they suffice
+# short: no old write overwrites newer data from any path; each of three mechanisms is necessary, and together they suffice
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
 # A fault point delays one write at the target, and the client loses its queue pair. Each of three
-# guards prevents that this write overwrites newer data. A round without it shows the damage:
+# mechanisms prevents that this write overwrites newer data. A round without it shows the damage:
 #
 # - drain: the client reconnects. The new attachment must wait until a write that is delayed after
 #   the check of the epoch, as by slow storage, has ended.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Valid messages of every kind, which suit the world.
+ * Build valid messages of every kind for the current state of the two ends (struct world).
  */
 #include "hostile_assert.h"
 #include "build.h"
@@ -19,7 +19,7 @@ u16 draw_refusal(void)
 			   RNBD_ST_MALFORMED + below(RNBD_ST_OWNED - RNBD_ST_MALFORMED + 1);
 }
 
-/* Without tag and handle it is a FLUSH. */
+/* Turn a request into a FLUSH that keeps the tag and the handle. */
 static void make_flush(struct rnbd_request *req)
 {
 	*req = (struct rnbd_request) {
@@ -70,7 +70,7 @@ static void draw_request(struct rnbd_request *req)
 	rnbd_pool_free(&world.pool, req->extents, nr_extents);
 }
 
-/* Properties that the block layer can live with. */
+/* Draw the properties of an export within the limits of the protocol. */
 static void draw_geometry(struct rnbd_geometry *geo)
 {
 	u32 block = 512u << below(4);
@@ -177,7 +177,10 @@ static u32 build_slots(void *body)
 	return sizeof(struct rnbd_ctl_slots);
 }
 
-/* The body of an entry of @type, if it is known, as this version sends it. */
+/*
+ * Build the body of an entry of @type: as this version sends it if it knows the type, or else of
+ * random bytes. Return its length.
+ */
 static u32 build_body(u16 type, void *body)
 {
 	switch (type) {
@@ -226,7 +229,7 @@ static u32 build_ctl(u8 *buf, u16 credits)
 
 		memset(body, 0, sizeof(body));
 		entry.bytes = build_body(entry.type, body);
-		/* A later version may say more, and here that is zero. */
+		/* a later version can send a longer body: append zeros */
 		if (ctl_known(entry.type) && one_in(4))
 			entry.bytes += 8 * (1 + below(3));
 		rnbd_encode_ctl(buf + len, &entry);
@@ -236,7 +239,7 @@ static u32 build_ctl(u8 *buf, u16 credits)
 	return len;
 }
 
-/* A valid message of @kind at @buf. Returns its length. */
+/* Build a valid message of @kind at @buf; return its length. */
 u32 hostile_build(enum kind kind, u8 *buf)
 {
 	struct rnbd_refusal refusal = { };

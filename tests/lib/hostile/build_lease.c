@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Valid bodies of control entries about segments of the pool.
+ * Build valid bodies of control entries about segments of the pool.
  */
 #include "hostile_assert.h"
 #include "build.h"
 
-/* Build the description of a segment of the pool in the world. */
+/*
+ * Build a SEGMENT body. While the client lacks segments that the login reply grants, the body
+ * describes the next one of these; later it describes an additional segment with any slot number.
+ */
 static u32 build_segment(void *body)
 {
 	const struct rnbd_grant *grant = hostile_grant();

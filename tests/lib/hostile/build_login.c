@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Valid bodies of control entries of logins, of their authentication and of lists.
+ * Build valid bodies of control entries about logins, authentication and lists of exports.
  */
 #include "hostile_assert.h"
 #include "build.h"
 
-/* A grant that suits what was asked for; few enough segments. */
+/* Draw a login reply that respects the requested values and the limits of the protocol. */
 static void draw_grant(struct rnbd_grant *grant)
 {
 	const struct rnbd_login_info *asked = &world.asked;

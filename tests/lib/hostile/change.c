@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes that spoil a message.
+ * Damage a message at random.
  */
 #include "hostile.h"
 
 u32 hostile_change(u8 *buf, u32 len, u32 spare)
 {
-	/* bytes of a field, and where in front of @len it may start */
+	/* size of the changed field in bytes, and its offset in the message */
 	u32 bytes = 1u << below(4), at;
 
-	/* mostly spare the header, or little else would be seen */
+	/* mostly leave the header valid: decoders read nothing after an invalid header */
 	if (len <= spare || one_in(8))
 		spare = 0;
 	if (len < 8)
@@ -27,7 +27,7 @@ u32 hostile_change(u8 *buf, u32 len, u32 spare)
 		else
 			draw_bytes(buf + len, bytes);
 		return len + bytes;
-	case 2: /* say the same twice */
+	case 2: /* copy a field of the message over another one */
 		memcpy(buf + at, buf + below(len - bytes + 1) / bytes * bytes,
 		       bytes);
 		return len;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Hostile messages, and the properties of messages that a decoder accepts.
+ * Build valid and damaged messages, pass them to the decoders, and check the results.
  *
- * Operation: hostile_build() makes a valid message of a kind in a world, which is what
- * both ends have agreed about; hostile_change() spoils it. hostile_take() gives it to the
- * decoder. An accepted message must lie within the limits, as checked here by other code
- * than the decoder's, and must be what our own encoder would have sent, byte for byte; a
- * refused message must leave the result untouched.
+ * Operation: hostile_build() makes a valid message of a kind for a state on which both ends have
+ * agreed (struct world); hostile_change() damages the message. hostile_take() passes the message to
+ * its decoder. If the decoder accepts it, the decoded values must be within the limits, which
+ * take_*.c check without the code of the decoder, and our own encoder must make the same bytes from
+ * these values. If the decoder refuses the message, it must leave the result unchanged.
  *
- * Ownership: the program that is linked with these files provides hostile_assert.h in its
- * include path: the assertions, after which the program need not go on (assert_true(),
- * assert_false(), assert_null(), assert_int_equal(), assert_int_not_equal(),
- * assert_in_range(), assert_ptr_equal(), assert_memory_equal(), fail(), fail_msg()),
- * hostile_original(at), the address of a byte of the message that may no longer be read
- * at @at, and hostile_forbid(at, bytes), called for bytes that no decoder needs to read.
+ * Ownership: the program that is linked with these files provides hostile_assert.h in its include
+ * path. This header defines the assertions assert_true(), assert_false(), assert_null(),
+ * assert_int_equal(), assert_int_not_equal(), assert_in_range(), assert_ptr_equal(),
+ * assert_memory_equal(), fail() and fail_msg(); the program need not continue after a failed one.
+ * The header also defines hostile_original(at), an address at which the byte of the message at @at
+ * can still be read after a decoder has read it; and hostile_forbid(at, bytes), which these files
+ * call for bytes that no decoder needs to read.
  *
  * Concurrency: one thread; the world and the random numbers are global.
- *
- * Errors: a property that does not hold ends the test by an assertion.
+ * Errors: an assertion fails if a property does not hold.
  */
 #ifndef RNBD_HOSTILE_H
 #define RNBD_HOSTILE_H
@@ -38,7 +38,7 @@
 
 #define FRAME_MAX	32768
 #define INLINE_MAX	4096
-/* The last type of a control entry that this version knows; not all before it are known. */
+/* Highest type of a control entry that this version knows; it knows all types from 1 on. */
 #define CTL_LAST	RNBD_CTL_SLOTS_REPLY
 
 enum kind {
@@ -46,7 +46,7 @@ enum kind {
 	KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
 };
 
-/* State that both ends have agreed about; redrawn from time to time. */
+/* State on which both ends have agreed; a test draws a new one from time to time. */
 struct world {
 	struct rnbd_limits lim;
 	struct rnbd_export_limits exp;
@@ -63,13 +63,13 @@ struct world {
 extern struct unit_random rnd;
 extern struct world world;
 
-/* Parts of messages that a decoder has accepted */
+/* Numbers of requests, extents, pieces of inline data and control entries that were accepted */
 extern u64 requests_accepted, extents_accepted;
 extern u64 inline_accepted, ctl_accepted;
-/* Control entries, by type; 0 is for those of an unknown type */
+/* Number of accepted control entries by type; element 0 counts all entries of unknown types */
 extern u64 ctl_bodies_accepted[CTL_LAST + 1];
 
-/* A number below @n; true once in @n times on average */
+/* below(): draw a number from 0 to @n - 1; one_in(): return true with a probability of 1/@n */
 u32 below(u32 n);
 bool one_in(u32 n);
 
@@ -80,19 +80,19 @@ void draw_name(char *name);
 void draw_identities(void);
 void draw_world(void);
 
-/* The login reply to which segments of the pool of the world belong. */
+/* Return a login reply that grants the pool of the world; segments are decoded with it. */
 const struct rnbd_grant *hostile_grant(void);
 
-/* Make a valid message of @kind at @buf; returns its length. */
+/* Build a valid message of @kind at @buf; return its length. */
 u32 hostile_build(enum kind kind, u8 *buf);
 
-/* Spoil a message, mostly behind its first @spare bytes; returns its new length. */
+/* Damage a message, mostly after its first @spare bytes; return its new length. */
 u32 hostile_change(u8 *buf, u32 len, u32 spare);
 
-/* Give a message to the decoder for @kind and judge the result, which is returned. */
+/* Pass a message to the decoder for @kind and check what it does; return its result. */
 enum rnbd_proto_err hostile_take(enum kind kind, const u8 *buf, u32 len);
 
-/* Does this version know control entries of this type? */
+/* Return true if this version knows control entries of @type. */
 bool ctl_known(u16 type);
 
 bool is_zero(const void *bytes, size_t len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A message goes to its decoder: the frame around it is checked here, the rest by topic
- * in take_*.c.
+ * Pass a message to its decoder and check the result. This file checks the header of a frame;
+ * take_*.c check the entries by topic, and the private data of the connection manager.
  */
 #include "hostile_assert.h"
 #include "take.h"
@@ -36,13 +36,13 @@ bool status_known(u16 status)
 	return status_of_request(status) || (status >= 32 && status <= 51);
 }
 
-/* Was this a frame that we would have sent ourselves? */
+/* Fail unless our own encoder has made the same bytes (@again) as the message has at @buf. */
 void check_encoded(const u8 *buf, const u8 *again, u32 len)
 {
 	assert_memory_equal(hostile_original(buf), again, len);
 }
 
-/* Each decoder refuses what is not for it. */
+/* Fail unless the entry decoders refuse a frame of a type that is not theirs. */
 static void check_wrong_type(struct rnbd_frame *frame)
 {
 	struct rnbd_frame before;

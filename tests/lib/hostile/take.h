@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Helpers of the files that judge the result of a decoder. Each take_*() gives a message
- * to one decoder and returns its result. The encoder writes the decoded message to @again.
+ * Declarations that the files which check the results of decoders share. Each take_*() passes a
+ * message to one decoder and returns its result. @again is a buffer to which the encoder writes the
+ * decoded message, so that it can be compared with the original one.
  */
 #ifndef RNBD_HOSTILE_TAKE_H
 #define RNBD_HOSTILE_TAKE_H
 
 #include "hostile.h"
 
-/* Is this any status, and one of a request? */
+/* status_known(): any status of the protocol; status_of_request(): one of replies to requests */
 bool status_known(u16 status);
 bool status_of_request(u16 status);
 
-/* Fail unless our own encoder makes the same bytes. */
+/* Fail unless our own encoder has made the same bytes (@again) as the message has at @buf. */
 void check_encoded(const u8 *buf, const u8 *again, u32 len);
 
-/* Fail unless our own encoder makes the same body, apart from zeros at its end; count it. */
+/*
+ * Fail unless the body consists of the bytes that our own encoder has made (@again) and of zeros
+ * after them. Count the entry by its type.
+ */
 void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes);
 
 enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again);

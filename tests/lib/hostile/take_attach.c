@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bodies of control entries about attachments that the decoder accepted or refused.
+ * Decode the bodies of control entries about attachments, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"
@@ -135,7 +135,7 @@ static enum rnbd_proto_err take_capacity(const struct rnbd_ctl_entry *entry)
 		return fault;
 	}
 	check_handle(&info.handle);
-	/* The limits of the export decide whether the capacity is valid. */
+	/* the decoder accepts any capacity; rnbd_capacity_ok() checks it against the export */
 	assert_int_equal(rnbd_capacity_ok(info.capacity, block),
 			 info.capacity && !(info.capacity >> 63) && info.capacity % block == 0);
 	rnbd_encode_capacity(&again, &info);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Private data of the connection manager that the decoder accepted or refused.
+ * Decode private data of the connection manager, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CONTROL frames that the decoder accepted or refused.
+ * Decode the entries of CONTROL frames, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"
@@ -27,7 +27,7 @@ void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes
 static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 {
 	if (!ctl_known(entry->type)) {
-		/* The receiver skips the entry or ends the connection. */
+		/* a mandatory entry of an unknown type is an error, an optional one is skipped */
 		assert_int_equal(rnbd_ctl_unknown(entry),
 				 entry->mandatory ? RNBD_PERR_TYPE : RNBD_PERR_NONE);
 		ctl_bodies_accepted[0]++;

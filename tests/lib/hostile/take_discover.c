@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists of exports that the decoder accepted or refused.
+ * Decode the entries of lists of exports, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests and replies that the decoder accepted or refused.
+ * Decode requests, replies and queries about requests, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"
@@ -16,7 +16,7 @@ static void check_request(const struct rnbd_request *req)
 	u32 i, j;
 
 	assert_true(req->handle.index < 4096 && req->handle.generation);
-	/* unit-op holds the rows against the protocol */
+	/* the test unit-op compares the rows of rnbd_ops with the protocol */
 	assert_ptr_equal(row, &rnbd_ops[req->op]);
 	assert_true(req->tag < lim->depth);
 	assert_int_equal(req->flags & ~row->flags, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries about segments of the pool that the decoder accepted or refused.
+ * Decode entries about segments of the pool, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"

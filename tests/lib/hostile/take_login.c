@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries of a login that the decoder accepted or refused: login, reply, challenge and
- * proof.
+ * Decode entries of a login or a join (request, reply, challenge and proof), and check what the
+ * decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"
@@ -24,7 +24,7 @@ static void check_grant(const struct rnbd_grant *grant)
 	assert_true((grant->features | asked->features) == asked->features);
 	assert_in_range(grant->keepalive_ms, 100, 60000);
 	assert_in_range(grant->max_io, 4096, asked->max_io);
-	/* whatever the block of an export is */
+	/* a multiple of each block size that an export can have */
 	assert_true(grant->max_io % 4096 == 0);
 	assert_int_equal(grant->retry_ms, 0);
 	assert_false(is_zero(grant->target_uuid, 16));
@@ -44,7 +44,7 @@ static void check_grant(const struct rnbd_grant *grant)
 	share = asked->pool_min ? grant->pool_units : grant->pool_units / grant->nr_queues;
 	assert_true(share * 4096 >= grant->max_io);
 
-	/* the largest request fits its extents wherever it starts */
+	/* a request of max_io must fit RNBD_EXTENTS_MAX extents, at any start in a segment */
 	for (start = 0, most = 0; start < min(grant->segment_units, 64u); start++) {
 		u64 first = grant->segment_units - 1 - start;
 		u64 units = (grant->max_io + 4095ull) / 4096;

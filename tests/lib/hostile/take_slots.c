@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries about receive slots that the decoder accepted or refused.
+ * Decode entries about receive slots, and check what the decoder does.
  */
 #include "hostile_assert.h"
 #include "take.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A world, which is what both ends have agreed about, and the random numbers from which
- * it and all messages are drawn.
+ * Draw a random state on which both ends have agreed (struct world). The messages use the same
+ * generator of random numbers.
  */
 #include "hostile_assert.h"
 #include "hostile.h"
@@ -48,7 +48,7 @@ u64 draw_number(void)
 	}
 }
 
-/* Some of the pool is in use, so that extents are in pieces. */
+/* Make a pool; half of the time parts of it are in use, so that a request gets several extents. */
 void draw_pool(void)
 {
 	const struct rnbd_limits *lim = &world.lim;
@@ -82,7 +82,7 @@ void draw_name(char *name)
 		name[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
 }
 
-/* The number of connection 0 is that of the epoch; the others are higher. */
+/* Draw an attempt number: the epoch for connection 0, a higher number for other connections. */
 static void draw_attempt(void)
 {
 	struct rnbd_conn_req *conn = &world.conn;
@@ -92,7 +92,7 @@ static void draw_attempt(void)
 	conn->attempt = conn->conn ? conn->epoch + 1 + below(U32_MAX - conn->epoch) : conn->epoch;
 }
 
-/* Draw the values that no decoder compares with anything. */
+/* Draw the ids, the connection and path numbers, and the requested pool and keep-alive time. */
 void draw_identities(void)
 {
 	world.conn.conn = one_in(4) ? 0 : 1 + below(RNBD_CONNS_MAX - 1);

@@ -48,7 +48,7 @@ struct answer {
 	char disk[32];
 };
 
-extern unsigned int seconds_factor;	/* from LAB_SLOW: longer time limits for slow machines */
+extern unsigned int seconds_factor;	/* factor of time limits on slow machines, from LAB_SLOW */
 
 void fail(const char *fmt, ...) __printf(1, 2) __attribute__((noreturn));
 void complain(const char *fmt, ...) __printf(1, 2);

@@ -5,8 +5,8 @@
  * Operation: each command has a list of attributes with their types and limits, and a valid
  * message. The module accepts the attributes of the valid message and then returns a known
  * errno, because its address has no route or its disk does not exist. A value at a limit must
- * give that errno. A value beyond the limit must be rejected with an error message. Generic
- * netlink rejects unknown commands and messages with an incomplete header without one.
+ * give that errno. A value beyond the limit must be rejected with an error message. Generic netlink
+ * itself rejects unknown commands and incomplete headers, without an error message.
  * Errors: a wrong reply is printed, and the next case runs.
  */
 #include <errno.h>
@@ -134,7 +134,7 @@ static int sock, family;
  * Expected replies
  */
 
-/* Send @msg and expect errno @one or @other; -1: expect no reply. */
+/* Expect errno @one or @other as reply to @msg, with an error message if @text; -1: no reply. */
 static void expect(struct message *msg, const char *what, int one, int other, bool text)
 {
 	struct answer answer;
@@ -192,7 +192,7 @@ static void put_valid(struct message *msg, const struct field *f)
 		nl_put(msg, f->attr, bytes, f->max);
 }
 
-/* Build the valid message of @c; leave out the required attribute @but unless it is NULL. */
+/* Build the valid message of @c without the attribute @but; NULL: with all required attributes. */
 static void fill_valid(struct message *msg, const struct command *c, const struct field *but)
 {
 	unsigned int i;
@@ -226,7 +226,7 @@ static void put_number(struct message *msg, const struct field *f, uint64_t valu
  * Cases of a field
  */
 
-/* @ok: the message must give the errno of the valid message, else it must be rejected */
+/* Send the valid message with @data in @f; expect the usual errno if @ok, else a rejection. */
 static void try_bytes(const struct command *c, const struct field *f, const char *what,
 		      const void *data, size_t len, bool ok)
 {
@@ -304,7 +304,7 @@ static void cases_of_string(const struct command *c, const struct field *f)
 	try_bytes(c, f, "too long", text, sizeof(text), false);
 	text[f->max + 1] = '\0';
 	try_bytes(c, f, "one byte too long", text, f->max + 2, false);
-	/* no byte may follow the terminating NUL */
+	/* a byte after the terminating NUL must be rejected */
 	memset(text, 0, sizeof(text));
 	memcpy(text, f->valid_text, strlen(f->valid_text));
 	text[f->max + 2] = 'x';
@@ -379,7 +379,7 @@ static bool takes(const struct command *c, uint16_t attr)
 	return false;
 }
 
-/* Attributes that this command does not take, and unknown ones. */
+/* Send attributes that this command does not take, and unknown attributes. */
 static void cases_of_others(const struct command *c)
 {
 	static const uint16_t far[] = { 255, 1000, 0x3fff };
@@ -405,7 +405,7 @@ static void cases_of_others(const struct command *c)
 	}
 }
 
-/* Wrong lengths, and messages that are cut off. */
+/* Send attributes and messages with wrong lengths, and messages that are cut off. */
 static void cases_of_form(const struct command *c)
 {
 	static const uint16_t lies[] = { 0, 1, 3, 4096, UINT16_MAX };
@@ -422,7 +422,7 @@ static void cases_of_form(const struct command *c)
 		       EINVAL, EINVAL, true);
 	}
 
-	/* messages cut off in the header get no error message, those cut off in an attribute do */
+	/* cut in the header: no error message; cut in an attribute: an error message is needed */
 	fill_valid(&msg, c, NULL);
 	all = msg.len;
 	for (i = NLMSG_HDRLEN; i < NLMSG_LENGTH(GENL_HDRLEN); i++) {
@@ -469,7 +469,7 @@ static void cases_of_header(const struct command *c)
 		expect(&msg, label("%s: message flags %#x", c->name, flags[i]),
 		       EINVAL, EINVAL, true);
 	}
-	/* a dump command without NLM_F_DUMP, or a plain command with it */
+	/* send a dump command without NLM_F_DUMP, or a plain command with NLM_F_DUMP */
 	if (c->both)
 		return;
 	fill_valid(&msg, c, NULL);
@@ -527,7 +527,7 @@ static void begin_family(int fd, int id)
 	nr_refused = 0;
 }
 
-/* Attributes that are valid each but not in combination. */
+/* Send attributes that are valid alone but not in combination. */
 static void cases_of_pairs(void)
 {
 	uint32_t flags = RNBD_FLAG_COPY | RNBD_FLAG_EARLY_RELEASE;
@@ -566,7 +566,7 @@ void cases_target(int fd, int id)
 	printf("rnbd-target: %u cases, %u refused\n", nr_cases, nr_refused);
 }
 
-/* Test the commands that a caller without privilege must not use, and the list that it may read. */
+/* Without privilege all commands must be denied, except the list of disks, which must lack ids. */
 void cases_denied(int fd, int client, unsigned int client_group, int target,
 		  unsigned int target_group)
 {

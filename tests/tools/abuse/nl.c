@@ -2,10 +2,11 @@
 /*
  * Generic netlink without a library: libraries do not send invalid messages.
  *
- * Operation: the callers build a request byte by byte, so its lengths may be wrong. All
+ * Operation: the callers build a request byte by byte, so its lengths can be wrong. All
  * messages up to the acknowledgment, the error or the end of the dump form one answer. The
- * kernel drops a request whose total length is invalid, so nl_talk() waits for no reply to it;
- * an unexpected late reply has an old sequence number and ends the program.
+ * kernel drops a request whose total length is invalid, so nl_talk() does not wait for a reply to
+ * it. If the kernel replies nevertheless, the reply has an old sequence number, which ends the
+ * program at the next request.
  * Errors: a failure of the socket ends the program.
  */
 #include <errno.h>
@@ -19,7 +20,7 @@
 
 #include "abuse.h"
 
-/* Receive timeout: an attach may wait for the network; no other command takes as long. */
+/* Receive timeout; an attach takes longest, because it can wait for the network. */
 #define ANSWER_SECONDS	90
 
 static uint32_t sequence;
@@ -221,7 +222,10 @@ static uint32_t group_id(const struct nlattr *groups)
 	return 0;
 }
 
-/* Return the id of a family, or 0; store the id of its multicast group if @group is not NULL. */
+/*
+ * Return the id of a family, or 0 if the kernel does not have it. Store the id of the multicast
+ * group of the family in @group, which may be NULL.
+ */
 int nl_family(int fd, const char *name, unsigned int *group)
 {
 	static _Alignas(NLMSG_ALIGNTO) uint8_t buf[65536];

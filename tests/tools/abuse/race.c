@@ -35,7 +35,7 @@
 #define PORTS		2
 #define ADDRESS		"10.9.0.1"
 #define FIRST_PORT	4427
-/* time for a process to finish its last operation, in seconds */
+/* time in seconds for all processes to finish their last operations after the end of the run */
 #define GRACE_SECONDS	60
 
 enum op { MAKE, REMOVE, SET, ENABLE, DISABLE, LINK, UNLINK, READ, ATTACH, BLOCK, DETACH, LIST,
@@ -205,7 +205,7 @@ static void make(const char *path)
 	count(MAKE, mkdir(path, 0755) ? errno : 0, path);
 }
 
-/* Create all objects that an attach needs; other processes may interfere. */
+/* Create all objects that an attach needs; other processes can change them at any time. */
 static void make_all(unsigned int e, unsigned int p)
 {
 	unsigned int h;
@@ -348,8 +348,8 @@ static int ask(int fd, enum op op, struct message *msg, struct answer *answer)
 }
 
 /*
- * Try to attach. Half of the time create the objects first, or an attach would hardly ever
- * succeed.
+ * Try to attach. Half of the time create all needed objects first, because an attach would
+ * otherwise hardly ever succeed.
  */
 static void attach_one(int fd, char *disk, size_t size)
 {
@@ -388,7 +388,7 @@ static void read_block(const char *disk)
 
 	snprintf(path, sizeof(path), "/dev/%s", disk);
 	fd = open(path, O_RDONLY | O_DIRECT);
-	/* the disk or its target may be gone */
+	/* a failure is no error, because other processes remove disks and exports */
 	if (fd >= 0 && read(fd, block, sizeof(block)) == sizeof(block))
 		counters->done[BLOCK]++;
 	else
@@ -409,7 +409,10 @@ static void detach_one(int fd, const char *disk)
 	ask(fd, DETACH, &msg, &answer);
 }
 
-/* Use any disk, also one that another process has attached. */
+/*
+ * Discover exports, or read from a disk and usually detach it: a disk that this process attaches,
+ * or one of the list of disks, which another process has possibly attached.
+ */
 static void use(int fd)
 {
 	struct answer answer;
@@ -467,7 +470,7 @@ static void work(bool client, double end)
 	exit(0);
 }
 
-/* Wait for all processes; the program fails if one does not finish before @end. */
+/* Wait for all processes; the program fails if any process has not finished at the time @end. */
 static void gather(unsigned int left, double end)
 {
 	int status;
@@ -508,8 +511,8 @@ int race_run(const char *root, unsigned int seconds, uint64_t start, char **stor
 	       (unsigned long long)start);
 	end = now() + seconds;
 	/*
-	 * In the last third only clients run, so that some of them find a complete set of
-	 * objects.
+	 * In the last third of the time only clients run, so that some of them find all
+	 * objects that an attach needs.
 	 */
 	quiet = end - seconds / 3.0;
 	for (i = 0; i < ADMINS + CLIENTS; i++) {

@@ -3,8 +3,9 @@
  * Send random messages.
  *
  * Operation: most messages have a valid header. Attributes have random numbers, flags, lengths
- * and contents, but often enough valid ones that some messages pass many checks. No address has
- * a route, so no attach succeeds. Each rejected message must get an error message.
+ * and contents; these are valid often enough that some messages pass many checks. No address has
+ * a route, so no attach succeeds. The reply to a rejected message must have an error message,
+ * unless the command is unknown.
  * Errors: a problem is printed with the bytes of the message; the same seed repeats all
  * messages.
  */
@@ -125,7 +126,10 @@ static void likely_attr(struct message *msg, uint8_t cmd)
 		sensible_attr(msg, of_disk[below(ARRAY_SIZE(of_disk))]);
 }
 
-/* Add the attributes that an attach or a discovery requires, so that the others are checked. */
+/*
+ * Add the attributes that an attach or a discovery requires: without them the module rejects the
+ * message before it checks the other attributes.
+ */
 static void some_sense(struct message *msg, uint8_t cmd)
 {
 	static const uint8_t id[16] = { 1 };
@@ -188,7 +192,7 @@ void soup_send(int fd, const int *families, unsigned int nr_families, unsigned i
 		if (answer.silent)
 			continue;
 		errors[answer.error & 255]++;
-		/* generic netlink rejects unknown commands and dumps without an error message */
+		/* generic netlink rejects an unknown command or dump without an error message */
 		if (!answer.error || answer.error == EOPNOTSUPP)
 			continue;
 		if (answer.text[0])

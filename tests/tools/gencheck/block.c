@@ -65,7 +65,7 @@ __attribute__((constructor)) static void crc32c_init(void)
 			table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 0xff];
 }
 
-/* Compute the CRC32C of eight bytes per step, with one table for each byte. */
+/* Compute a CRC32C in steps of eight bytes, with one table for each of the eight bytes. */
 uint32_t crc32c_table(uint32_t crc, const void *data, size_t size)
 {
 	const uint8_t *p = data;

@@ -13,8 +13,8 @@
 
 /*
  * A version is one word that holds a generation (upper 48 bits) and the writer (lower 16 bits), so
- * that one store replaces both. Each write of a block increments its generation. Version 0 is the
- * block before any write.
+ * that one store replaces both. Each write of a block increments the generation of the block.
+ * Version 0 stands for the block before any write.
  */
 #define WRITER_BITS	16
 #define WRITER_MAX	63
@@ -54,8 +54,8 @@ struct stamp {
  * enum content - classification of the contents of a block
  * @CONTENT_UNIFORM: All bytes are equal
  * @CONTENT_ALIEN: No sector has a valid tag
- * @CONTENT_MIXED: Sectors of several writes, or of a write and uniform sectors
- * @CONTENT_CORRUPT: Valid tags all belong to one write, but other bytes are wrong
+ * @CONTENT_MIXED: Sectors of several writes, or of one write and sectors whose bytes are all equal
+ * @CONTENT_CORRUPT: All valid tags belong to one write, but other bytes are wrong
  * @CONTENT_WHOLE: All bytes belong to one write
  */
 enum content {
@@ -69,10 +69,10 @@ enum content {
 /**
  * struct found - result of inspecting a block
  * @content: Classification
- * @byte: CONTENT_UNIFORM: the byte
- * @stamp: All but UNIFORM and ALIEN: stamp of the first sector with a valid tag
- * @other: MIXED: version in the first sector that differs, 0 if it has no valid tag
- * @split: MIXED: number of that sector
+ * @byte: For UNIFORM: the byte
+ * @stamp: For MIXED, CORRUPT and WHOLE: stamp in the first sector that has a valid tag
+ * @other: For MIXED: version in the first sector that differs from @stamp, 0 if its tag is invalid
+ * @split: For MIXED: number of the first sector that differs from @stamp
  */
 struct found {
 	enum content content;

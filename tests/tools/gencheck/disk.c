@@ -2,14 +2,14 @@
 /*
  * The disk under test: a block device or a file.
  *
- * Operation: I/O is synchronous and bypasses the page cache. A failed operation is counted under
- * its errno and retried if --on-error says so. The thread pauses before each retry, because
- * operations on a lost disk fail immediately.
+ * Operation: I/O is synchronous and bypasses the page cache unless --buffered is given. A failed
+ * operation is counted under its errno, and retried with --on-error=retry. The thread pauses after
+ * a failure before it continues, because operations on a lost disk fail immediately.
  *
  * Ownership: the caller owns the buffers and the file descriptor.
  * Concurrency: any number of threads.
- * Errors: disk_io() returns whether the operation finally succeeded. It ends the run with
- * --on-error=stop, or when the time for retries is over.
+ * Errors: disk_io() returns whether the operation finally succeeded. A failure ends the run with
+ * --on-error=stop, and with --on-error=retry when the time limit of the retries is over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ fail:
 	return -1;
 }
 
-/* Extend the disk to @blocks if it is a file. Return: 0, or -1 after a message. */
+/* Extend a disk that is a file to @blocks blocks. Return: 0, or -1 after a message. */
 int disk_extend(int fd, uint64_t blocks, uint64_t *have)
 {
 	struct stat st;

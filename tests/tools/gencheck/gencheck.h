@@ -13,7 +13,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Exit codes; the highest applicable one is used. EXIT_USAGE: no operation was done. */
+/* Exit codes; the highest one that applies is used. EXIT_USAGE means that no I/O was done. */
 enum {
 	EXIT_RIGHT	= 0,
 	EXIT_USAGE	= 1,
@@ -57,7 +57,7 @@ enum op {
  * @progress: Print a line per second
  * @limit: Maximum number of wrong blocks to report
  * @rule: Events before the verification
- * @adopt: verify: record the contents found as the state from which the next run continues
+ * @adopt: verify: record the right contents that were found as the acknowledged state of the blocks
  * @generation: plant: generation to write, 0: the default of the kind of fault
  */
 struct options {
@@ -93,10 +93,10 @@ struct options {
 
 extern struct options opt;
 
-/* True: threads begin no further operations (signal, end of the run, or give_up). */
+/* True: threads begin no further operations (after a signal, at the end of the run, or give_up). */
 extern atomic_bool stop_requested;
 
-/* True: failed operations are not retried (wrong data, a failure, or a second signal). */
+/* True: failed operations are not retried (after wrong data, a final failure, a second signal). */
 extern atomic_bool give_up;
 
 /* disk.c */

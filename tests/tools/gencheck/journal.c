@@ -2,10 +2,11 @@
 /*
  * The journal: the writes to each block, recorded outside of the disk under test.
  *
- * Operation: the file has a head and an entry of 64 bytes for each block. It is mapped, and an
- * entry is updated in place before a write is issued and after its acknowledgment. Stores reach the
- * page cache in program order, and after each store the entry permits all contents that the disk
- * may hold. So the journal is valid whenever the checker is killed:
+ * Operation: the file has a head and an entry of 64 bytes for each block. The file is mapped, and
+ * the entry of a block is updated in place before a write is issued and after its acknowledgment.
+ * Stores reach the page cache in program order, and after each store the entry describes all
+ * contents that the block can have at this time. So the journal is valid whenever the checker is
+ * killed:
  *
  *   issue:  issued = new, doubt = new (if no version was in doubt), pending = new
  *   write
@@ -16,14 +17,14 @@
  * up to its own version.
  *
  * If the file cannot be mapped for writing (9p without a cache), or if the journal must survive a
- * crash of the machine, each changed entry is written to the file before the next step. An entry
- * never crosses a page boundary, so one pwrite() updates all of it.
+ * crash of the machine, a changed entry is written to the file by pwrite() before the next step. An
+ * entry never crosses a page boundary, so one pwrite() updates all of it.
  *
  * Flushes: a flush does not update the entries. Acknowledgments are numbered, and a flush that
- * begins at number S makes all writes up to S durable (flushed_seq). When an acknowledged version
- * is replaced, the entry records whether a flush has already covered it. A flush that completes
- * after the replacement does not count for the replaced version, so the check can be too lenient
- * but never too strict.
+ * begins at number S makes all writes up to S durable (flushed_seq). When a new version replaces an
+ * acknowledged one, the entry records whether a completed flush covers the replaced version. A
+ * flush that completes later does not count for the replaced version, so the check can be too
+ * lenient but never too strict.
  *
  * Ownership: the caller owns struct journal; journal_close() removes the mapping.
  * Concurrency: only the thread that owns a block changes its entry. Threads share the head:
@@ -102,7 +103,7 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
-/* Write @n changed entries to the file; with a mapping, they are already there. */
+/* Write @n changed entries to the file, unless the file is mapped and so already has them. */
 static void store(struct journal *j, uint64_t address, unsigned int n)
 {
 	struct entry *entry = entry_of(j, address);
@@ -276,7 +277,7 @@ void journal_close(struct journal *j)
 	j->fd = -1;
 }
 
-/* Begin a run: reset its counters and add its writer to the known writers. */
+/* Begin a run: reset the counters in the journal, and add @writer to the writers that it knows. */
 void journal_take_up(struct journal *j, unsigned int writer)
 {
 	j->head->writers |= 1ull << writer;
@@ -417,7 +418,7 @@ void journal_expect(const struct journal *j, uint64_t address, const struct rule
 	expect->writers = j->head->writers;
 	expect->acked = get(&entry->acked);
 	expect->pending = get(&entry->pending);
-	/* a process was killed in journal_ack() before it cleared pending */
+	/* equal: a process was killed in journal_ack() before it cleared pending */
 	if (expect->pending == expect->acked)
 		expect->pending = 0;
 	expect->doubt = expect->pending ? get(&entry->doubt) : 0;

@@ -26,9 +26,9 @@ enum counter {
  * @seed: Number that determines, with address and version, the pattern in a block
  * @first: First block of the area
  * @blocks: Length of the area in blocks
- * @chunk: Blocks per chunk, which is also the largest I/O; chunks are dealt to shares
- * @share: Share of the chunks that this journal covers, from 0
- * @shares: Number of shares
+ * @chunk: Blocks per chunk, which is also the largest I/O; chunk c belongs to share c % @shares
+ * @share: Number of the share that this journal covers, from 0
+ * @shares: Number of shares into which the chunks are divided
  * @fill: Byte that blocks hold before any write, or FILL_ANY
  */
 struct layout {
@@ -49,7 +49,7 @@ struct layout {
  * @runs: Number of runs
  * @flushed_seq: Writes whose acknowledgment has this number or a lower one are durable
  * @started_ns: Start of the last run in ns, CLOCK_REALTIME
- * @counters: Counters of the last run; may lag behind in the file
+ * @counters: Counters of the last run; with pwrite() the file gets them once a second
  */
 struct journal_head {
 	uint64_t magic;
@@ -65,7 +65,7 @@ struct journal_head {
  * struct entry - state of a block; changed only by the thread that owns the block
  * @acked: Version of the last acknowledged write
  * @acked_seq: Number of that acknowledgment
- * @flushed: Older version that a flush has made durable
+ * @flushed: Newest version that was durable when @acked was set
  * @seen: Newest version in doubt that was read back
  * @issued: Last version assigned to a write
  * @doubt: Oldest version in doubt; valid only if @pending is not 0
@@ -87,14 +87,14 @@ struct entry {
 enum journal_use {
 	JOURNAL_LOOK,		/* no lock: others may change the journal */
 	JOURNAL_READ,		/* shared lock: others may only read */
-	JOURNAL_WRITE,		/* exclusive lock: excludes READ and WRITE elsewhere */
+	JOURNAL_WRITE,		/* exclusive lock: others may only use LOOK */
 };
 
 /* Method of writing changes to the file. */
 enum journal_io {
 	JOURNAL_AUTO,		/* MMAP if the file system supports it, else PWRITE */
 	JOURNAL_MMAP,		/* survives a crash of the process */
-	JOURNAL_PWRITE,		/* on a share of the VM's host: survives a VM crash, too */
+	JOURNAL_PWRITE,		/* survives a crash of a VM if its host has the file */
 };
 
 /**
@@ -124,7 +124,7 @@ struct journal {
 /**
  * struct rule - events before a verification
  * @after_crash: The target crashed
- * @errors_seen: The disk reported the crash by an error
+ * @errors_seen: The disk reported the crash to its users by an I/O error
  */
 struct rule {
 	bool after_crash;

@@ -6,15 +6,15 @@
  * one of these versions:
  *
  * - the last acknowledged version;
- * - a version in doubt: newer than the last acknowledged version, and its write has failed or was
- *   in flight when the checker died. The next acknowledged write ends the doubt;
- * - after a crash of the target that the disk has reported by an error: any version from the last
- *   flushed one on.
+ * - a version in doubt: it is newer than the last acknowledged version, and its write is in flight,
+ *   has failed, or was in flight when the checker died. The next acknowledged write ends the doubt;
+ * - after a crash of the target that the disk has reported by an error: the last durable version,
+ *   or any newer version that was acknowledged.
  *
  * If a version in doubt was read back, no older version is right, because a disk must not return to
- * older data. A crash of the target cancels this condition.
+ * older data. This condition does not apply after a crash of the target.
  *
- * Version 0 is the block before any write.
+ * Version 0 stands for the block before any write.
  *
  * Ownership, concurrency: pure functions.
  * Errors: the result is the kind of error.
@@ -74,7 +74,7 @@ static bool acceptable(const struct expect *expect, uint64_t version)
 		return false;
 	if (version == expect->doubt || version == expect->pending)
 		return expect->pending != 0;
-	/* between the limits the journal knows the generations, but not their writers */
+	/* the journal does not record the writers of versions between the recorded ones */
 	if (expect->may_go_back)
 		return generation > version_generation(lowest);
 	return expect->pending && generation > version_generation(expect->doubt) &&
@@ -91,7 +91,7 @@ static enum kind judge_whole(const struct expect *expect, uint64_t version)
 		return KIND_RIGHT;
 	if (generation > version_generation(expect->issued))
 		return KIND_FUTURE;
-	/* the acknowledged generation, but by another writer */
+	/* generation 0, or the acknowledged generation but written by another writer */
 	if (generation == 0 ||
 	    (generation == version_generation(expect->acked) && version != expect->acked))
 		return KIND_FOREIGN;
@@ -133,8 +133,8 @@ enum kind judge(const struct expect *expect, const struct found *found)
  * @expect: Expected state of the block
  * @found: Contents found, which judge() has found right
  *
- * Return: 0 for the contents before any write, even if they are a block of an earlier journal with
- *     another seed and a version of its own.
+ * Return: the version; 0 for the contents before any write. With FILL_ANY these contents can be a
+ *     block of an earlier journal with another seed, whose version does not count.
  */
 uint64_t judge_version(const struct expect *expect, const struct found *found)
 {

@@ -10,12 +10,12 @@
 /**
  * enum kind - verdict on a block
  * @KIND_RIGHT: No error
- * @KIND_OLD: Version that was overwritten, or older than a version already read back
+ * @KIND_OLD: Version that was overwritten, or that is older than a version already read back
  * @KIND_TORN: Sectors of several writes
  * @KIND_LOST: Contents before any write, although a write was acknowledged or read back
- * @KIND_FOREIGN: Block of another writer or another seed, or no block of gencheck
+ * @KIND_FOREIGN: Block of an unknown or wrong writer or of another seed, or no block of gencheck
  * @KIND_ADDRESS: Block that belongs to another address
- * @KIND_FUTURE: Generation that was never written
+ * @KIND_FUTURE: Generation higher than any that was assigned to a write
  * @KIND_CORRUPT: Tags of one write, but wrong bytes
  */
 enum kind {
@@ -37,13 +37,13 @@ enum kind {
  * @fill: Byte that the block held before any write, or FILL_ANY
  * @writers: Bit mask of the possible writers
  * @acked: Version of the last acknowledged write, 0 if there is none
- * @doubt: Oldest version in doubt (its write is in flight or has failed)
+ * @doubt: Oldest version in doubt, i.e. whose write is in flight or has failed
  * @pending: Newest version in doubt, 0 if there is none
  * @seen: Newest version in doubt that was read back; ignored if not newer than @acked
- * @flushed: Version that a flush has made durable
+ * @flushed: Newest version that is known to be durable
  * @issued: Last version assigned to a write
- * @may_go_back: Versions back to @flushed are right: the target crashed and the disk reported it
- * @crashed: The target crashed: a version that was only read back may be lost
+ * @may_go_back: The target crashed and the disk reported it: versions back to @flushed are right
+ * @crashed: The target crashed: the loss of a version that was read but not acknowledged is right
  */
 struct expect {
 	uint64_t seed;

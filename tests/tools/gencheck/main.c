@@ -8,9 +8,9 @@
  * journal.c how the journal survives a crash, block.c the contents of a block.
  *
  * Ownership: strings of the command line are used in place.
- * Concurrency: only run.c uses threads. A first signal stops the run; a second one also stops
- * retries of a failed operation.
- * Errors: see the exit codes in help_text; the highest applicable one is returned.
+ * Concurrency: only run.c uses threads. After a first signal the threads begin no further
+ * operations; after a second signal a failed operation is also not retried.
+ * Errors: see the exit codes in help_text; the highest one that applies is returned.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -76,7 +76,7 @@ static void __attribute__((noreturn)) bad_usage(const char *option, const char *
 	exit(EXIT_USAGE);
 }
 
-/* Parse a number; @rest points to the text after it, NULL forbids such text. */
+/* Parse a number; set @rest to the text after it. If @rest is NULL, such text is wrong usage. */
 static uint64_t number(const char *option, const char *text, uint64_t min, uint64_t max,
 		       const char **rest)
 {
@@ -200,7 +200,7 @@ static const struct option options[] = {
 	{ }
 };
 
-/* Parse an option of the layout, which a new journal stores. Return: true if it is one. */
+/* Parse an option that a new journal stores as its layout. Return: false for other options. */
 static bool parse_layout(int option, const char *text)
 {
 	struct layout *l = &opt.layout;
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 		return command_verify();
 	need(!strcmp(command, "run"), "no such command");
 	need(opt.nr_journals == 1, "one journal is needed");
-	/* a random seed keeps blocks of an earlier journal on the same disk from being accepted */
+	/* random: blocks that the disk has from an earlier journal must not be accepted */
 	if (!(opt.given & LAYOUT_SEED))
 		opt.layout.seed = hash64(real_ns()) ^ getpid();
 	if (!opt.ops && !opt.seconds)

@@ -3,13 +3,13 @@
  * gencheck plant: make a block wrong, to test the checker.
  * gencheck show: print the contents of a journal.
  *
- * Operation: plant reads the right contents of a block from the journal, makes wrong contents from
- * them, and writes the block without changing the journal. It rejects a fault that the checker
- * would not find wrong: for example, only a block that was written twice can be made old. "any"
- * selects the first suitable block. show may run during a run.
+ * Operation: plant reads the right version of a block from the journal, makes wrong contents of the
+ * requested kind, and writes them to the disk without changing the journal. It rejects a fault that
+ * verify would accept: for example, only a block that was written twice can be made old. "any"
+ * selects the first suitable block. show may be used while gencheck run uses the same journal.
  *
  * Ownership: all objects end with the command.
- * Concurrency: one thread. No run may use the journal during plant.
+ * Concurrency: one thread. gencheck run must not use the journal during plant.
  * Errors: EXIT_USAGE if no block is suitable.
  */
 #include <errno.h>
@@ -50,7 +50,7 @@ static bool plantable(enum kind kind, const struct expect *expect, uint64_t *ver
 	}
 }
 
-/* Return the number of a writer that has never written. */
+/* Return the number of a writer that is not in the mask @writers of known writers. */
 static unsigned int stranger(uint64_t writers)
 {
 	unsigned int writer = WRITER_MAX;

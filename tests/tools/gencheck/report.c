@@ -129,7 +129,7 @@ void tally_latency(uint64_t ns)
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Print a generation ("7"), or the range of the right ones ("5..7"). */
+/* Print the generations that are right: one ("7") or a range ("5..7"). */
 static void print_range(FILE *out, uint64_t lowest, uint64_t highest)
 {
 	fprintf(out, "%" PRIu64, version_generation(lowest));

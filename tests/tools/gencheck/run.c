@@ -2,10 +2,11 @@
 /*
  * gencheck run: write, read and flush, and check the data read.
  *
- * Operation: the chunks of the area are dealt first to the machines that share the disk (--share),
- * then to the threads of each machine. Each thread selects one of its chunks and some blocks in it
- * at random, and does one operation at a time. So no block has two writes in flight, and a reading
- * thread knows the possible contents. The journal is updated before and after each write.
+ * Operation: the chunks of the area are divided among the machines that share the disk (--share),
+ * and the chunks of a machine among its threads. A thread does one operation at a time, on randomly
+ * selected blocks of one of its chunks. So no block has two writes in flight, and a thread that
+ * reads knows all contents that its blocks can have. The journal is updated before and after each
+ * write.
  *
  * Ownership: each thread has its own buffer and its own random numbers.
  * Concurrency: threads share only the head of the journal and the counters. The main thread only

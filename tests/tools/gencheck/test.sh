@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Test gencheck on a plain file: test.sh GENCHECK DIRECTORY
 #
-# gencheck must accept correct data, and must report each kind of fault by its own name and report
-# nothing else.
+# gencheck must accept correct data; it must report each kind of fault by the name of this kind, and
+# must report nothing else.
 
 GENCHECK=$1
 DIR=$2
@@ -88,7 +88,7 @@ for kind in old torn lost foreign address future corrupt; do
 		only "$kind" "$at"
 		expect 3 verify "${j[@]}" --after-crash "$disk.bad"
 		only "$kind" "$at"
-		# All writes are flushed, so an earlier I/O error excuses no loss.
+		# --errors-seen does not make a loss right here, because all writes were flushed.
 		expect 3 verify "${j[@]}" --after-crash --errors-seen "$disk.bad"
 		only "$kind" "$at"
 	done
@@ -110,7 +110,7 @@ cp "$journal" "$journal.crash"
 cp "$disk.old" "$disk.crash"
 expect 0 verify --journal "$journal.crash" --after-crash --errors-seen --adopt "$disk.crash"
 expect 0 verify --journal "$journal.crash" "$disk.crash"
-# The journal has adopted the loss; a block that then returns is wrong.
+# The journal has recorded the old blocks as right; a lost write that appears later is wrong.
 expect 3 verify --journal "$journal.crash" "$disk"
 said " wrong_old="
 expect 0 run --journal "$journal.crash" --ops 1000 "$disk.crash"
@@ -150,8 +150,8 @@ started() {
 
 for round in 1 2 3 4 5 6 7 8; do
 	io=auto least=$((round * 10))
-	# With pwrite the head of the journal, which has the number of writes, is written once a
-	# second.
+	# With pwrite do not wait for writes: their number is in the head of the journal, which is
+	# written only once a second.
 	[ $((round % 2)) = 0 ] && io=pwrite least=0
 	runs=$(look runs)
 	"$GENCHECK" run "${j[@]}" --journal-io $io --time 600 "${direct[@]}" "$disk" >/dev/null 2>&1 &
@@ -203,7 +203,7 @@ said ' wrong=1 .* wrong_old=1$'
 said '^wrong .* expected_writer=2 '
 done_with "three writers share a disk"
 
-# --- a writer takes over from another; late writes of the former are wrong
+# --- writer 2 takes over from writer 1; late writes of writer 1 are wrong
 rm -f "$disk"
 truncate -s 1M "$disk"
 expect 0 run --journal "$DIR/a" --new --ops 1500 --writer 1 "$disk"
@@ -237,8 +237,8 @@ for how in stop continue retry:1; do
 done
 done_with "errors are counted, and failed writes are in doubt"
 
-# Before the first write any data is valid, also a block of a former journal. If the first write of
-# this journal is in doubt, the version of the old block must not count as its result.
+# With --fill any, a block of an earlier journal is right before the first write of this journal. If
+# this first write is in doubt, the old block must not be taken for the result of the write.
 expect 0 run --threads 1 --journal "$DIR/former" --new --first 200 --blocks 1 --fill any --mix 0:1:0:0 --ops 20 "$disk"
 expect 0 run --threads 1 --journal "$DIR/later" --new --first 200 --blocks 1 --fill any --mix 1:0:0:0 --ops 1 "$disk"
 (

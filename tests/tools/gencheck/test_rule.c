@@ -37,7 +37,7 @@ static const struct expect blank = {
 	.seed = SEED, .address = ADDRESS, .writers = 1 << US | 1 << OTHER,
 };
 
-/* Return the verdict on a block with this generation and writer; generation 0 is zeros. */
+/* Return the verdict on a block with this generation and writer; generation 0: on zeros. */
 static enum kind ask(const struct expect *expect, uint64_t generation, unsigned int writer)
 {
 	struct found found = {
@@ -49,7 +49,7 @@ static enum kind ask(const struct expect *expect, uint64_t generation, unsigned 
 	return judge(expect, &found);
 }
 
-/* A state, and a letter with the expected verdict for each generation from 0 to 9. */
+/* State of a block; @want has a letter for each generation from 0 to 9: the expected verdict. */
 struct state {
 	const char *what, *want;
 	unsigned int acked, doubt, pending, seen, flushed, issued;
@@ -115,7 +115,7 @@ static void test_writers(void **context)
 	struct expect expect = blank;
 
 	(void)context;
-	/* another machine continues, while one of our writes is in doubt */
+	/* our write of generation 6 is in doubt, and another machine has issued generation 7 */
 	expect.acked = ours(5);
 	expect.doubt = ours(6);
 	expect.pending = version_make(7, OTHER);
@@ -124,7 +124,7 @@ static void test_writers(void **context)
 	assert_int_equal(ask(&expect, 5, OTHER), KIND_FOREIGN);
 	assert_int_equal(ask(&expect, 6, US), KIND_RIGHT);
 	assert_int_equal(ask(&expect, 7, OTHER), KIND_RIGHT);
-	/* the write of the other machine is acknowledged: our late write is old */
+	/* the write of the other machine is acknowledged, so our write of generation 6 is old */
 	expect.acked = expect.pending;
 	expect.pending = 0;
 	assert_int_equal(ask(&expect, 7, OTHER), KIND_RIGHT);

@@ -2,10 +2,10 @@
 /*
  * gencheck verify: read all blocks and compare them with the journals.
  *
- * Operation: all blocks of any journal are read in order, up to AT_ONCE per read; if such a read
- * fails, its blocks are read one by one. If several journals cover a block, the journal with the
- * highest version decides. Therefore a machine that takes over blocks from another one must
- * continue with a copy of the other's journal.
+ * Operation: all blocks that a journal covers are read in order, up to AT_ONCE per read; if such a
+ * read fails, its blocks are read one by one. If several journals cover a block, the journal with
+ * the highest version of the block decides. So a machine that takes over blocks from another one
+ * must continue with a copy of the journal of the other machine, so that its versions are higher.
  *
  * Ownership: journals and the buffer end with the command.
  * Concurrency: one thread.
@@ -22,7 +22,7 @@
 
 static struct journal journals[JOURNALS_MAX];
 
-/* Return the journal that decides about a block, or NULL. */
+/* Return the journal that decides about a block, or NULL if no journal covers the block. */
 static struct journal *authority(uint64_t address)
 {
 	static const struct rule rule;
@@ -66,7 +66,7 @@ static void check_blocks(int fd, void *buffer, uint64_t address, unsigned int n,
 	unsigned int i;
 
 	if (n > 1 && !disk_try_read(fd, buffer, address, n)) {
-		/* find and count the blocks that cannot be read, one by one */
+		/* read the blocks one by one, and count those that cannot be read */
 		for (i = 0; i < n && !stop_requested; i++)
 			check_blocks(fd, buffer, address + i, 1, authorities + i);
 		return;
@@ -78,7 +78,7 @@ static void check_blocks(int fd, void *buffer, uint64_t address, unsigned int n,
 		check(authorities[i], address + i, (char *)buffer + (size_t)i * BLOCK);
 }
 
-/* Compute the area of all journals. Return: true if the disk is long enough. */
+/* Compute the range of blocks that the journals cover. Return: true if the disk is long enough. */
 static bool area(uint64_t blocks, uint64_t *first, uint64_t *end)
 {
 	unsigned int i;

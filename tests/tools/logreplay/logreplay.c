@@ -3,9 +3,10 @@
  * logreplay - print a log of dm-log-writes, or write a part of it to a disk.
  *
  * Operation: "list" prints a line for each entry. "replay" writes the entries FROM to TO-1 to a
- * disk or file that already holds the entries before FROM. The result is the disk after a power cut
- * that follows entry TO-1. The kernel's Documentation/admin-guide/device-mapper/log-writes.rst
- * defines the format: a sector with the head of the log, then for each entry a sector and its data.
+ * disk or file that already holds the entries before FROM. The result is like the logged disk after
+ * a power cut directly after entry TO-1. The kernel's
+ * Documentation/admin-guide/device-mapper/log-writes.rst defines the format: a sector with the head
+ * of the log, then for each entry a sector that describes the entry, and the data of the entry.
  *
  * Ownership: one buffer, of the size of the largest piece copied at once.
  * Concurrency: none; the log must not be in use.
@@ -112,7 +113,7 @@ static uint64_t read_entry(struct log_entry *entry, uint64_t at)
 	return at + sector_size;
 }
 
-/* Return the offset of the next entry. */
+/* Return the offset of the next entry; @data is the offset of the data of this entry. */
 static uint64_t next_entry(const struct log_entry *entry, uint64_t data)
 {
 	return entry->flags & LOG_DISCARD ? data : data + entry->sectors * sector_size;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proofs of a secret according to Documentation/reference/protocol-authentication.rst, computed
- * with the tests' own SHA-256 and not with the kernel's crypto API.
+ * Compute the MACs by which a host proves its secret, as
+ * Documentation/reference/protocol-authentication.rst defines them. The code uses the tests' own
+ * SHA-256 and not the kernel's crypto API.
  *
- * Operation: the example of the document is checked before the first use.
- * Ownership, Concurrency: only the secret is kept.
+ * Operation: the example of the document is checked when the secret is read.
+ * Ownership, Concurrency: the secret is the only state; one thread uses it.
  * Errors: a file without a secret ends the program.
  */
 #include <string.h>

@@ -4,13 +4,13 @@
  *
  * Operation: most cases are rows of a table: a valid message and the changes that make it invalid.
  * Unless a case says otherwise, it has its own session of host 2 with one attachment of index 0 and
- * generation 1. A case also names the expected result: a rejection with a status, a reply with a
- * status and a session that continues, or a session that the target closes without a reply, for a
- * reason that the target's events must also contain.
+ * generation 1. A case also names the expected result. Possible results are a rejection with a
+ * status; a reply with a status, after which the session continues; and the end of the session
+ * without a reply, for a reason that must also be in the events of the target.
  *
- * The target has the exports "hostile", "fixed" (read-only) and "slow" (each request is delayed)
- * for hosts 2 and 3, "owned" (exclusive) for host 2, "secret" for other hosts, and no export
- * "nothing".
+ * Among the exports of the target are "hostile", "fixed" (read-only) and "slow" (each request is
+ * delayed) for hosts 2 and 3, "owned" (exclusive) for host 2, and "secret", which hosts 2 and 3 may
+ * not attach. The target has no export "nothing".
  *
  * Ownership, Concurrency: one thread, one case at a time.
  * Errors: a case with another result is counted as failed, and the next case runs.

@@ -17,7 +17,7 @@ struct results {
 	uint32_t done, failed;
 };
 
-/* Run @call, which may use the index i, for each selected row of @table, and count the cases. */
+/* Run @call, which may use the index i, for each selected row of @table; count in @results. */
 #define RUN_CASES(table, results, call)						\
 do {										\
 	size_t i;								\
@@ -64,10 +64,10 @@ enum base {
 	PROOF, QUERY, ATTACH, ATTACH_REPLY, DETACH, DETACHED, CLOSED, CAPACITY_OF, UNKNOWN,
 };
 
-/* The handle and the export of a further ATTACH: not those of the session's first attachment */
+/* Index and export of a second attachment, other than those of the session's first attachment */
 #define OTHER_INDEX	5
 #define OTHER_EXPORT	"fixed"
-/* The (mandatory) type of an UNKNOWN entry, and the id of all entries of client_build() */
+/* Type of an UNKNOWN entry, which is mandatory; id of all entries that client_build() makes */
 #define UNKNOWN_TYPE	0x7123
 #define BUILD_ID	0x51
 
@@ -78,7 +78,7 @@ void client_build(struct frame *f, enum base which, const char *export);
 #define FLOOR		64	/* initial pool of an elastic session, in units */
 #define CEILING		1024
 
-/* A session with an elastic pool; @slots: bits of the slots that have a segment */
+/* A session with an elastic pool; @slots: bit mask of the slots for which it has a segment */
 struct lease {
 	struct conn c;
 	uint64_t slots;
@@ -112,13 +112,13 @@ bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t sl
  * @l: First connection, and the pool
  * @more: Further connections; element i has the connection number i + 1
  * @nr_more: Number of further connections
- * @reclaimed: Bits of the slots that the target reclaims
- * @released: Bits of the slots that the client has returned, until RELEASED
- * @busy: Bits of the tags of requests without a reply, by connection
- * @queried: Bits of the connections with a QUERY that has no answer
+ * @reclaimed: Bit mask of the slots whose segments the target reclaims
+ * @released: Bit mask of the slots that the client has returned, until RELEASED arrives
+ * @busy: For each connection, bit mask of the tags of requests that have no reply yet
+ * @queried: Bit mask of the connections with a QUERY that has no answer yet
  * @answers: Number of received frames
- * @tame: No move breaks a rule
- * @wild: A frame was mutated or breaks a rule
+ * @tame: The session makes no move that breaks a rule of the protocol
+ * @wild: The session has sent a frame that was mutated or breaks a rule of the protocol
  */
 struct player {
 	struct lease l;

@@ -169,13 +169,16 @@ static void attach_lower_detached(struct conn *c)
 	session_lives(c);
 }
 
-/* A request that follows its ATTACH without waiting for the reply may be too early or in time. */
+/*
+ * Send a request directly after its ATTACH. If the request arrives before the attachment is
+ * complete, the target ends the session; otherwise the target replies to the request.
+ */
 static void attach_early(struct conn *c)
 {
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
 	struct frame f;
 
-	/* The session may be closing before the target processes the ATTACH. */
+	/* If the early request ends the session, the ATTACH can be refused with SHUTDOWN. */
 	counter_may_refusal(RNBD_ST_SHUTDOWN, 1);
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
 	attach_add(&f, &a, FIRST_ID);
@@ -217,7 +220,7 @@ static void send_many(struct conn *c, uint32_t nr)
 	frame_send(c, &f);
 }
 
-/* The maximum number of open requests: each gets a reply, in any order. */
+/* Send the maximum number of open control requests: each gets a reply, in any order. */
 static void attach_16(struct conn *c)
 {
 	struct rnbd_ctl_attach_reply r;
@@ -244,12 +247,12 @@ static void attach_16(struct conn *c)
 	session_lives(c);
 }
 
-/* One request too many: replies to the others may arrive before the session ends. */
+/* Send one open control request too many: the session ends, possibly after replies to others. */
 static void attach_17(struct conn *c)
 {
 	struct ctl entry;
 
-	/* A refusal may be counted although its reply is no longer sent. */
+	/* The target can count a refusal whose reply it no longer sends. */
 	counter_may_refusal(RNBD_ST_NO_EXPORT, RNBD_CTL_OPEN_MAX);
 	counter_may_refusal(RNBD_ST_SHUTDOWN, RNBD_CTL_OPEN_MAX);
 	send_many(c, RNBD_CTL_OPEN_MAX + 1);
@@ -323,8 +326,8 @@ static void attach_readonly(struct conn *c)
 }
 
 /*
- * DISOWN of an export that is not exclusive or does not exist is refused; the attachment of the
- * session remains.
+ * An ATTACH with the flag DISOWN, which would end the ownership of an export, is refused if the
+ * export is not exclusive or does not exist; the first attachment of the session remains.
  */
 static void attach_disown(struct conn *c)
 {
@@ -403,7 +406,7 @@ static void attach_detach_at_once(struct conn *c)
 	session_lives(c);
 }
 
-/* A DETACH with requests in flight: all get a reply; DETACHED may arrive before the replies. */
+/* DETACH with requests in flight: each gets a reply; DETACHED can arrive before these replies. */
 static void detach_under_way(struct conn *c)
 {
 	uint32_t replies = 0, at, len, i, done = 0;
@@ -444,7 +447,7 @@ static void detach_under_way(struct conn *c)
 	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
 }
 
-/* More DETACHs in one frame than requests may be open: a DETACH of an attachment does not count. */
+/* Send more DETACHs than requests may be open: a DETACH of an attachment is not counted as open. */
 static void detach_many(struct conn *c)
 {
 	struct rnbd_ctl_handle h;
@@ -480,8 +483,8 @@ static void detach_many(struct conn *c)
 }
 
 /*
- * The DETACH of a closed attachment leaves the ownership to a later attachment of the same host;
- * the DETACH of the later one ends the ownership.
+ * The DETACH of a closed attachment does not end the ownership if the same host has attached the
+ * export again later; the DETACH of this later attachment ends the ownership.
  */
 static void detach_closed(struct conn *c)
 {

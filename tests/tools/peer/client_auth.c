@@ -3,15 +3,15 @@
  * Cases of authentication of host 5, which has a secret.
  *
  * Operation: most cases send a valid login and answer the challenge with an invalid proof. The
- * target must not send its own proof to such a client, must answer with AUTH or not at all, and
- * must not disturb other sessions.
+ * target must not send its own proof to a client whose proof is invalid. It must refuse the client
+ * with status AUTH, or close the connection without an answer. Other sessions must continue.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
 
 #include "client.h"
 
-/* A connection, and the text that its session proves. */
+/* A connection, and the text from which the proofs of its login are computed. */
 struct proven {
 	struct request req;
 	struct rnbd_auth_text text;
@@ -43,7 +43,7 @@ static void add_login(struct frame *f, const struct proven *p)
 		       sizeof(p->text.login));
 }
 
-/* Connect and send the login; take the challenge. */
+/* Connect, send the LOGIN or LIST, and store the nonce and the UUID of the challenge. */
 static bool challenged(struct proven *p)
 {
 	uint64_t end = deadline(CLOSE_MS);
@@ -54,7 +54,7 @@ static bool challenged(struct proven *p)
 	struct frame f;
 	int status;
 
-	/* the teardown of an earlier session with this id may still run */
+	/* BUSY: the teardown of an earlier session with the same session id still runs */
 	while ((status = conn_open(c, &p->req)) == RNBD_ST_BUSY && now_ms() < end) {
 		conn_close(c);
 		nap();
@@ -95,7 +95,7 @@ static void send_proof(struct proven *p, int32_t more)
 	conn_post(&p->c, f.b, f.len + more, IBV_WR_SEND, 0);
 }
 
-/* Expect the target's proof and the grant, and attach. */
+/* Expect a valid proof of the target and a granted login; then attach. */
 static bool admitted(struct proven *p)
 {
 	static const uint8_t zero[32];
@@ -128,7 +128,10 @@ static bool admit(struct proven *p)
 	return admitted(p);
 }
 
-/* Expect a refusal with status AUTH; after a login, also the end of the connection. */
+/*
+ * Expect a refusal with status AUTH. If a login was refused, the target must also disconnect, but
+ * only after a while.
+ */
 static void turned_away(struct conn *c, uint16_t type)
 {
 	struct ctl entry;
@@ -144,10 +147,12 @@ static void turned_away(struct conn *c, uint16_t type)
 	counter_due_refusal(le16toh(status));
 	if (le16toh(status) != RNBD_ST_AUTH)
 		amiss("status %u, wanted AUTH", le16toh(status));
-	/* after a refused LIST, the target may keep the connection for a while */
+	/* after it has refused a LIST, the target need not disconnect at once */
 	if (type != RNBD_CTL_LOGIN_REPLY)
 		return;
-	/* a busy machine may need this time to read the refusal */
+	/*
+	 * the target must wait this long, so that a client on a busy machine can read the refusal
+	 */
 	if (conn_wait_gone(c, REFUSED_MS))
 		amiss("the target did not wait until the client has read the refusal");
 	else if (!conn_wait_gone(c, CLOSE_MS))
@@ -181,7 +186,7 @@ enum how {
 static const struct {
 	const char *name;
 	enum how how;
-	const char *why;	/* reason for closing without an answer; NULL: answered */
+	const char *why;	/* reason for a close without an answer; NULL: there is an answer */
 } proofs[] = {
 	{ "auth-admitted", ADMITTED },
 	{ "auth-wrong-bit", BIT },
@@ -240,7 +245,7 @@ static void run_proof(size_t i)
 			send_proof(&p, 0);
 	}
 	if (how == TWICE_SENT) {
-		/* the answer to the first proof may be in flight */
+		/* the target has possibly sent an answer to the first proof: skip that answer */
 		while (conn_receive(&p.c, 0, &len, CLOSE_MS))
 			;
 		if (!p.c.gone)
@@ -277,7 +282,10 @@ static void replayed(void)
 	conn_close(&b.c);
 }
 
-/* A client that knows the ids of a live session, but no secret, cannot end the session. */
+/*
+ * A client that knows the host id and the session id of a live session, but not the secret, cannot
+ * end the session.
+ */
 static void epoch_unproven(void)
 {
 	static struct proven a, b;
@@ -301,7 +309,10 @@ static void epoch_unproven(void)
 	conn_close(&a.c);
 }
 
-/* Join queue 1 with a key of zeros, as without a secret, and then with the right key. */
+/*
+ * Try to join queue 1 with a key of zeros, which is all that the login reply contains for a host
+ * with a secret. Then join with the right key.
+ */
 static void joins(void)
 {
 	static const uint8_t zero[RNBD_MAC_SIZE];
@@ -336,7 +347,10 @@ close:
 	conn_close(&a.c);
 }
 
-/* A pool contains no data of an earlier session, with and without a secret, in either order. */
+/*
+ * Sessions of a host without a secret and of a host with one alternate. The pool of each session
+ * must contain no data of the session before.
+ */
 static void fresh_pool(void)
 {
 	static struct proven p;

@@ -8,8 +8,9 @@
 #include "client.h"
 
 /*
- * Send a few frames more than there are credits, all at once. The transport delays them until a
- * slot is posted. The target returns credits in time, so it cannot detect the violation.
+ * Send a few frames more than there are credits. RDMA delays the excess frames until the target
+ * posts a slot again; by then the target has returned the credit for that slot, so it cannot detect
+ * the violation.
  */
 static void overrun(void)
 {
@@ -25,8 +26,8 @@ static void overrun(void)
 }
 
 /*
- * Send so many frames that the target may itself lack credits; it detects the violation if it has
- * not returned any.
+ * Send so many frames that the target possibly has no credit left and cannot return any credits. In
+ * this case the target must detect the violation; otherwise the READ must succeed.
  */
 static void overrun_far(void)
 {
@@ -47,8 +48,8 @@ static void overrun_far(void)
 }
 
 /*
- * The client returns no credits. Then the target cannot return any either, and must detect the
- * excess frames.
+ * The client returns no credits. So the target has none left, cannot return any to the client, and
+ * must detect the frames that the client sends without a credit.
  */
 static void credits_none(void)
 {
@@ -113,7 +114,10 @@ static void starve(enum starving how, const char *why)
 			amiss("login: status %u", c.grant.status);
 		c.mute = how != LIAR;
 		c.liar = how == LIAR;
-		/* Request replies, which use up the target's credits or find no posted slot. */
+		/*
+		 * FLUSHes, whose replies use up the target's credits (MUTE) or find no posted slot
+		 * (LIAR).
+		 */
 		for (i = 0; i < 4 && how != SILENT; i++) {
 			frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 			client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, i, 0, 0, 0));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cases of epochs that are not new, and of queues that do not belong to the session. */
+/* Cases of the epoch in connection requests, and of requests for further queues. */
 #include <string.h>
 
 #include "client.h"
 
-/* An epoch that is not higher than that of the session is refused. */
+/* A connection request is refused if its epoch is not higher than that of the session. */
 static void epochs(void)
 {
 	static const struct {
@@ -37,7 +37,10 @@ static void epochs(void)
 	conn_close(&a);
 }
 
-/* A connection that has not logged in does not block a newer epoch. */
+/*
+ * A connection that has not logged in does not prevent a connection of the same session with a
+ * higher epoch.
+ */
 static void epoch_half_open(void)
 {
 	struct conn a = { }, b = { };
@@ -65,7 +68,10 @@ static void epoch_half_open(void)
 	conn_close(&b);
 }
 
-/* Further queues with a wrong epoch, number or host. */
+/*
+ * The end of queue 1 must end the session. The target must refuse a request for a further queue
+ * with a wrong epoch, number or host.
+ */
 static void queues(void)
 {
 	static const struct {

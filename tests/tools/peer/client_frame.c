@@ -18,7 +18,10 @@
 #define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
 #define BEHIND(body, value)	{ 24 + sizeof(struct body), 1, ABSOLUTE, value }
 
-/* Time of sending. LOGGED_IN: logged in, but nothing attached. SECOND: on queue 1. */
+/*
+ * When the frame is sent. LIVE: after an attach. FIRST: as the first frame. LISTING: after a LIST.
+ * SECOND: on queue 1 after an attach. LOGGED_IN: after a login without an attach.
+ */
 enum when { LIVE, FIRST, LISTING, SECOND, LOGGED_IN };
 
 static const struct frame_case {
@@ -28,9 +31,9 @@ static const struct frame_case {
 	struct patch p[4];
 	int32_t more;		/* bytes to append to the frame; negative: to cut off */
 	enum when when;
-	const char *export;	/* export of an ATTACH; other frames: of the session */
+	const char *export;	/* name in an ATTACH; for other frames: export to attach first */
 	uint16_t status;
-	bool begun;		/* the target may reply before it closes the session */
+	bool begun;		/* the target can reply before it closes the session */
 } frames[] = {
 	/* frame headers */
 	{ "head-empty", READ, SHORT, .more = -48 },
@@ -267,7 +270,10 @@ static const struct frame_case {
 	{ "query-body-cut", QUERY, SHORT, { K(length, 8) }, .more = -8 },
 };
 
-/* Wait for the reply to an ATTACH or DETACH; the patched frame determines its handle. */
+/*
+ * Wait for the reply to an ATTACH or DETACH. The reply must name the handle that the patched frame
+ * contains.
+ */
 static void await_answer(struct conn *c, const struct frame_case *fc, const struct frame *f)
 {
 	struct rnbd_ctl_attach attach;
@@ -284,7 +290,10 @@ static void await_answer(struct conn *c, const struct frame_case *fc, const stru
 		amiss("status %d, wanted %u", status, fc->status);
 }
 
-/* The target executes the request before it finds that the frame has unclaimed data. */
+/*
+ * Accept a reply: the target executes the request before it finds data in the frame that belong to
+ * no request.
+ */
 static void may_answer(struct conn *c, const struct frame_case *fc)
 {
 	int status = await_reply(c, 1, fc->base == WRITE_INLINE ? 512 : 4096, NULL);

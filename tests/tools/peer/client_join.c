@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A peer that knows the ids of a live session and tries to join it as a queue: the target must end
- * only the connection of this peer.
+ * A peer that knows the ids of a live session and tries to join the session as a queue: the target
+ * must end only the connection of this peer.
  *
- * Operation: each case starts a session with two queues and opens a connection for the second one,
- * which sends no proof or a wrong one. The session must continue.
+ * Operation: each case starts a session that was granted two queues and opens a connection for the
+ * second queue. Most cases send no proof or a wrong one on this connection. The session must
+ * continue.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
@@ -38,8 +39,8 @@ static bool begin(struct joining *j)
 }
 
 /*
- * Expect that the connection ends, for the reason @why unless it is NULL, and the session
- * continues.
+ * Expect that the connection ends and the session continues. The target must count a protocol error
+ * with the text @why; none if @why is NULL.
  */
 static void ends_alone(struct joining *j, const char *why)
 {
@@ -146,7 +147,9 @@ static void replayed(void)
 	if (!begin(&j) || !join_challenged(&j.c, &j.req, &text))
 		goto end;
 	join_send_proof(&j.c, j.first.grant.r.join_key, &text, &proof);
-	/* a joined connection accepts no second PROOF, so the replay needs a new session */
+	/*
+	 * a joined connection accepts no further PROOF, so the proof is replayed in a new session
+	 */
 	status = join_await(&j.c, j.first.grant.r.join_key, &text);
 	if (status)
 		amiss("not joined: status %d", status);
@@ -168,7 +171,7 @@ end:
 	end(&j);
 }
 
-/* The rkeys of the pool must not work before the proof. */
+/* The rkeys of the pool must not work on a connection that has not sent a proof. */
 static void rdma_first(enum ibv_wr_opcode opcode)
 {
 	static struct joining j;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of an elastic pool: segments that are released twice, that the client does not hold, or
- * that it uses after the release, and a client that requests memory without end. The target grants
- * all requests of these cases at once, because no other session needs the memory.
+ * Cases of an elastic pool: segments that the client releases twice, does not hold, or uses after
+ * the release, and a client that requests memory without end. No other session needs the memory, so
+ * only the rate limit of grants can delay a grant.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define THE_TAG		1
 #define FOREVER_MS	3000
 #define QUIET_MS	500
-/* The rate limit of grants can make the target pause for up to a second. */
+/* Longer than the pause of up to a second that the rate limit of grants can cause */
 #define PACED_MS	2000
 
 static void must_lose(struct lease *l, struct frame *f, const char *why)
@@ -20,7 +20,7 @@ static void must_lose(struct lease *l, struct frame *f, const char *why)
 	session_ends(&l->c, why);
 }
 
-/* Expect that the session continues with a segment in a slot other than @slot. */
+/* Expect that a READ into a segment in a slot other than @slot succeeds; @slot -1: in any slot. */
 static void lives_without(struct lease *l, int slot)
 {
 	int other = lease_slot(l, -1), status;
@@ -32,7 +32,7 @@ static void lives_without(struct lease *l, int slot)
 		amiss("a READ into slot %d afterwards: status %d", other, status);
 }
 
-/* Grow the pool, use it, return it, and grow it again. */
+/* Grow the pool, use and release the added segments, and repeat this. */
 static void grow_and_shrink(struct lease *l)
 {
 	uint32_t round;
@@ -65,7 +65,7 @@ static void grow_and_shrink(struct lease *l)
 	lives_without(l, -1);
 }
 
-/* A returned segment of the floor is granted again at once. */
+/* A client that has released its floor gets a new segment when it requests the floor again. */
 static void floor_returned(struct lease *l)
 {
 	lease_release(l, 0);
@@ -159,13 +159,13 @@ static void release_again(struct lease *l)
 	must_lose(l, &f, HANDLE);
 }
 
-/* Release a former generation of a slot that holds a segment of a later one. */
+/* Send a RELEASE with a former generation of slot 0, which has a segment of a later generation. */
 static void release_former(struct lease *l)
 {
 	uint32_t generation = 0, round;
 	struct frame f;
 
-	/* the target reuses slots round-robin, so slot 0 follows after all others */
+	/* the target uses slots round-robin: it uses slot 0 again after all others */
 	for (round = 0; round <= MAX_SEGMENTS; round++) {
 		int slot = lease_slot(l, -1);
 
@@ -199,7 +199,10 @@ static void use_released(struct lease *l)
 	must_lose(l, &f, EXTENT);
 }
 
-/* A request after RELEASE and before RELEASED; RELEASED may still arrive. */
+/*
+ * Use a segment after RELEASE and before RELEASED. The target can still send RELEASED before it
+ * ends the session.
+ */
 static void use_releasing(struct lease *l)
 {
 	struct ctl entry;
@@ -236,7 +239,9 @@ static void use_empty_slot(struct lease *l)
 	must_lose(l, &f, EXTENT);
 }
 
-/* Release a segment while a request uses it: the storage is slow, so the request is still there. */
+/*
+ * Release a segment while a request uses it. The storage is slow, so it still executes the request.
+ */
 static void release_in_use(struct lease *l)
 {
 	struct frame f;
@@ -305,7 +310,7 @@ static void want_reserved(struct lease *l)
 	must_lose(l, &f, RESERVED);
 }
 
-/* A WANT below the current size, or less than a granule above it, has no effect. */
+/* A WANT below the current size of the pool, or less than a granule above it, has no effect. */
 static void want_little(struct lease *l)
 {
 	lease_want(l, 0);
@@ -315,8 +320,8 @@ static void want_little(struct lease *l)
 }
 
 /*
- * Process entries for up to @ms and return every granted segment at once, until none arrives for
- * @quiet_ms. Return the number of units granted.
+ * Process entries and release each granted segment at once. Stop after @ms, or when no entry
+ * arrives for @quiet_ms. Return the number of units that were granted.
  */
 static uint32_t return_all(struct lease *l, uint32_t ms, uint32_t quiet_ms)
 {
@@ -340,7 +345,7 @@ static uint32_t return_all(struct lease *l, uint32_t ms, uint32_t quiet_ms)
 	return units;
 }
 
-/* The target grants at most the size of the pool per second. */
+/* The target must grant at most CEILING units per second, which is the size of the largest pool. */
 static void want_for_ever(struct lease *l)
 {
 	uint64_t began = now_ms();
@@ -380,8 +385,9 @@ static void want_often(struct lease *l)
 }
 
 /*
- * Grow in small steps without receive slots for the answers: the target's registrations wait behind
- * frames that the client does not receive. The target must not wait for long.
+ * Grow in small steps without receive slots for the replies. The target registers new segments by
+ * work requests, which wait in the send queue behind frames that the client does not receive; the
+ * target must end the session after a short time.
  */
 static void grow_blind(struct lease *l)
 {
@@ -390,7 +396,7 @@ static void grow_blind(struct lease *l)
 	struct frame f;
 
 	l->c.liar = true;
-	/* the replies use all but a few of the slots */
+	/* the replies to these FLUSHes use all but a few of the slots */
 	for (tag = 0; tag < SLOTS - 3; tag++) {
 		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 		client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, tag, 0, 0, 0));
@@ -478,7 +484,7 @@ static void run_story(const struct lease_story *story)
 	conn_close(&l.c);
 }
 
-/* WANT before the login, and with a pool of fixed size. */
+/* A WANT before the login must end the session. */
 static void want_first(void)
 {
 	struct conn c = { };

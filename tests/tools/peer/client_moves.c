@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Moves (next actions) of sessions of random traffic, and their state: pool, tags and connections.
+ * Moves (random actions) of a client session with random traffic, and the state of the session:
+ * pool, tags and connections.
  *
  * Operation: each move is valid in the state of the session, except those that break a rule on
- * purpose. A move derives all its choices from one random number, so the choices of later moves do
- * not depend on the actions of the target.
+ * purpose. Each move has its own seed, from which it derives all its choices. So the choices of
+ * later moves stay the same even if the actions of the target change how many random numbers a move
+ * draws.
  * Ownership: a session has up to FURTHER connections besides the first one.
  * Concurrency: one thread.
- * Errors: a message that the target must not send fails the run. The target may end the session.
+ * Errors: a message that the target must not send fails the run. The end of the session by the
+ * target does not.
  */
 #include <string.h>
 
 #include "client.h"
 
-#define QUIET_MS	100	/* time to wait for replies before a segment is returned */
+#define QUIET_MS	100	/* longest wait for replies before a release */
 #define KINDS		64	/* number of kinds of moves */
 
 static struct conn *conn_of(struct player *p, uint32_t i)
@@ -143,7 +146,9 @@ static void take_frames(struct player *p, uint32_t i, uint32_t ms)
 	}
 }
 
-/* Process frames until none arrives for a moment. Return false if the session has ended. */
+/*
+ * Process received frames; wait up to @ms for the first one. Return false if the session has ended.
+ */
 bool player_drain(struct player *p, uint32_t ms)
 {
 	uint32_t i;
@@ -163,7 +168,10 @@ static bool any_busy(const struct player *p)
 	return false;
 }
 
-/* Add a RELEASE entry if no request is in flight; prefer reclaimed segments. */
+/*
+ * Build a frame that releases a segment, preferably a reclaimed one. Return false if requests stay
+ * in flight, or if there is no such segment.
+ */
 static bool add_release(struct player *p, struct frame *f, uint32_t nr)
 {
 	uint64_t end = deadline(QUIET_MS), slots;
@@ -183,7 +191,7 @@ static bool add_release(struct player *p, struct frame *f, uint32_t nr)
 	return true;
 }
 
-/* Return a segment. Return false if none may be returned. */
+/* Release a segment. Return false if none can be released now. */
 bool player_release(struct player *p, uint32_t nr)
 {
 	struct frame f;
@@ -191,7 +199,10 @@ bool player_release(struct player *p, uint32_t nr)
 	return add_release(p, &f, nr) && frame_send(&p->l.c, &f);
 }
 
-/* Choose a segment for requests; return its units. Return false if there is none. */
+/*
+ * Choose a segment for requests, and get its first unit and its size. Return false if there is
+ * none.
+ */
 static bool pick_segment(const struct player *p, struct rng *rng, uint32_t *unit, uint32_t *units)
 {
 	uint64_t slots = p->l.slots & ~p->released;
@@ -230,7 +241,7 @@ static bool build_request(struct player *p, struct rng *rng, struct frame *f, ui
 		struct rnbd_req_entry entry;
 		uint16_t tag, free_tags = ~p->busy[conn];
 
-		/* a strange frame may use a tag in use, or a handle that does not exist */
+		/* a strange frame can use a tag in use, or a handle that does not exist */
 		if (strange) {
 			p->wild = true;
 			tag = rng_below(rng, RANDOM_TAGS + 2);
@@ -267,7 +278,10 @@ static bool build_request(struct player *p, struct rng *rng, struct frame *f, ui
 	return i;
 }
 
-/* Attach and detach two exports; most entries are valid, some handles never existed. */
+/*
+ * Build a frame with one to three entries, ATTACH or DETACH, for two exports. Some DETACHs have a
+ * handle that never existed.
+ */
 static void build_attach(struct player *p, struct rng *rng, struct frame *f)
 {
 	uint32_t nr = 1 + rng_below(rng, 3);
@@ -315,7 +329,7 @@ static void build_slots(struct frame *f, uint16_t type, uint32_t slots, uint32_t
 	memcpy(ctl_add(f, type, 0, sizeof(s)), &s, sizeof(s));
 }
 
-/* Request more or fewer slots and requests, unless a reply is outstanding. */
+/* Send SLOTS with random numbers, unless the previous SLOTS has no reply yet. */
 static bool ask_slots(struct rng *rng, struct conn *c, const struct grant *g)
 {
 	uint32_t least = c->peer_slots - (c->credits > 2 ? c->credits - 2 : 0);
@@ -372,7 +386,7 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 	conn = rng_below(&rng, 1 + p->nr_more);
 	if (p->tame && (!kind || kind == 6 || kind == 7 || kind == 29))
 		kind = KINDS - 1;
-	/* entries about the session are sent on the first connection */
+	/* entries about the session must be sent on the first connection */
 	if (kind >= 10 && kind < 22)
 		conn = 0;
 	c = conn_of(p, conn);
@@ -399,13 +413,13 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 			return ask_slots(&rng, c, &p->l.c.grant);
 		build_slots(&f, RNBD_CTL_SLOTS, c->slots, RNBD_DEPTH_FIRST);
 	} else if (kind < 29) {
-		/* a second QUERY before the reply breaks a rule */
+		/* a second QUERY before the reply to the first breaks a rule */
 		if (p->tame && p->queried & 1u << conn)
 			return false;
 		p->queried |= 1u << conn;
 		build_query(&rng, &f, c);
 	} else if (kind == 29 && rng_below(&rng, 2)) {
-		/* each of these frames breaks a rule, or nearly does */
+		/* most of these frames break a rule */
 		p->wild = true;
 		c->lax = true;
 		if (rng_below(&rng, 3))
@@ -425,7 +439,7 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 	return true;
 }
 
-/* Close the connections, with or without a disconnect message to the target. */
+/* Close the connections; send the target a disconnect message only if @politely is set. */
 void player_part(struct player *p, bool politely)
 {
 	uint32_t i;

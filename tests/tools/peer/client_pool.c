@@ -2,8 +2,8 @@
 /*
  * An elastic pool of a well-behaved client, for the cases of client_lease.c and client_reclaim.c.
  *
- * Operation: a session starts with a floor of FLOOR units and may hold CEILING units. struct lease
- * records which slots have a segment; c.grant.seg holds the segments by slot.
+ * Operation: a session starts with a floor of FLOOR units and can grow to CEILING units. struct
+ * lease records which slots have a segment; c.grant.seg holds the segments by slot.
  * Ownership, Concurrency: one thread.
  * Errors: an entry that the target must not send fails the case.
  */
@@ -27,7 +27,10 @@ bool lease_start(struct lease *l, uint32_t host, const char *export)
 	return lease_start_login(l, host, &login, export);
 }
 
-/* Log in with @login, derived from lease_fill(), and attach. */
+/*
+ * Log in with @login, which lease_fill() has filled in and the caller has possibly changed; then
+ * attach.
+ */
 bool lease_start_login(struct lease *l, uint32_t host, const struct rnbd_ctl_login *login,
 		       const char *export)
 {
@@ -84,7 +87,7 @@ bool lease_take(struct lease *l, const struct ctl *entry)
 	       amiss("%u units are granted", l->held);
 }
 
-/* Request a pool of @units, and wait for it. */
+/* Request a pool of @units, and wait until the target has granted it. */
 bool lease_grow(struct lease *l, uint32_t units)
 {
 	struct ctl entry;
@@ -173,7 +176,7 @@ struct rnbd_req_entry lease_read(const struct lease *l, uint32_t slot, uint16_t 
 	return req_entry(RNBD_OP_READ, 0, tag, 0, 4096, lease_unit(l, slot));
 }
 
-/* Transfer a whole segment to or from the beginning of our data. */
+/* Read or write a whole segment by RDMA. The local data are at the beginning of c.data. */
 bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t slot)
 {
 	uint32_t units = le32toh(l->c.grant.seg[slot].units), at, run;

@@ -2,10 +2,12 @@
 /*
  * A client whose traffic is valid except for some mutations.
  *
- * Operation: a session's own random numbers determine all its choices, independently of the target,
- * so --from K repeats session K alone. Only the segment of a move also depends on the state of the
- * session. Each session makes moves of client_moves.c, while a rival process competes for the same
- * memory. A run without all kinds of entries continues for longer, and finally fails.
+ * Operation: the random numbers of a session determine its choices, independently of the target and
+ * of other sessions. So --from K with the same seed begins with session K and repeats it. Only the
+ * choice of a segment also depends on the state of the session. Each session makes moves of
+ * client_moves.c, while a rival process competes for the same memory. A run lasts up to five times
+ * longer if some kinds of frames or entries have not occurred yet, and fails if any kind is still
+ * missing at the end.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
@@ -54,7 +56,7 @@ static void wild_first_attach(struct player *p, struct rng *rng)
 	conn_post(&p->l.c, f.b, f.len, IBV_WR_SEND, 0);
 }
 
-/* Receive frames of a session whose state is unknown, without processing their entries. */
+/* Receive frames without processing their entries, because the state of the session is unknown. */
 static void ignore_frames(struct player *p, struct tally *tally)
 {
 	uint32_t len, ms = 50;
@@ -96,7 +98,7 @@ static bool log_in(struct player *p, struct rng *rng)
 		player_join(p, rng);
 		return true;
 	}
-	/* an earlier session of the host may still use the memory or the export */
+	/* an earlier session of the host possibly still uses the memory or the export */
 	if (g->status != RNBD_ST_BUSY && g->status != RNBD_ST_ATTACHED &&
 	    g->status != RNBD_ST_POOL_FULL && g->status != RNBD_ST_LIMIT)
 		amiss("a valid login, or ATTACH: status %u", g->status);
@@ -159,7 +161,7 @@ static void random_session(struct rng *rng, struct tally *tally)
 	player_part(&p, politely);
 }
 
-/* Slow machines may need more time to produce all kinds of entries. */
+/* Continue up to five times longer until all kinds of entries have occurred, for slow machines. */
 static bool random_goes_on(uint64_t began, uint32_t seconds)
 {
 	uint64_t took = now_ms() - began;

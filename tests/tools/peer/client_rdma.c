@@ -82,7 +82,10 @@ static void old_key(void)
 	conn_close(&b);
 }
 
-/* Use a key of one session on a connection of another; @opcode may be SEND_WITH_INV. */
+/*
+ * Use a memory key of one session on a connection of another session: for RDMA, or to invalidate
+ * the key if @opcode is SEND_WITH_INV.
+ */
 static void foreign_key(enum ibv_wr_opcode opcode)
 {
 	struct conn a = { }, b = { };
@@ -102,7 +105,7 @@ static void foreign_key(enum ibv_wr_opcode opcode)
 		}
 		session_must_go(&b, CLOSE_MS);
 		monitor_closed(opcode == IBV_WR_SEND_WITH_INV ? KIND : "*");
-		/* SEND_WITH_INV may have invalidated the key, but the session must continue */
+		/* SEND_WITH_INV has possibly invalidated the key, but its session must continue */
 		session_lives(&a);
 		if (opcode != IBV_WR_SEND_WITH_INV)
 			session_rdma(&a, IBV_WR_RDMA_READ, 0, 1, 0);
@@ -138,7 +141,10 @@ static void kind_of_send(enum ibv_wr_opcode opcode, bool first)
 		client_build(&f, first ? LOGIN : READ, "hostile");
 		frame_seal(&c, &f);
 		conn_post(&c, f.b, f.len, opcode, rkey);
-		/* soft-RoCE itself ends the connection if the key does not exist */
+		/*
+		 * if the key does not exist, soft-RoCE itself ends the connection: accept any
+		 * reason
+		 */
 		session_ends(&c, opcode == IBV_WR_SEND_WITH_INV && first ? "*" : KIND);
 	}
 	conn_close(&c);
@@ -164,7 +170,7 @@ static void send_invalidate_unknown(void)
 	kind_of_send(IBV_WR_SEND_WITH_INV, true);
 }
 
-/* RDMA after the target has disconnected, while the client has not. */
+/* An RDMA WRITE must fail after the target has disconnected, although the client has not. */
 static void after_disconnect(void)
 {
 	struct conn c = { };

@@ -2,8 +2,8 @@
 /*
  * Cases of reclaimed memory: reactions of a client to RECLAIM.
  *
- * Operation: a script has limited the memory for all pools to 4 MiB, so the pools of hosts 2 and 3
- * cannot both grow. It has limited the time for returning a segment to 1 s.
+ * Operation: a test script has limited the memory for all pools to 4 MiB, so the pools of hosts 2
+ * and 3 cannot both grow to their ceiling. It has limited the time for returning a segment to 1 s.
  * Ownership, Concurrency: one thread handles both connections.
  */
 #include <string.h>
@@ -12,16 +12,16 @@
 
 #define LATE		"reclaimed memory was not returned in time"
 #define WANTED		512	/* units that the second client requests */
-#define MOST		832	/* largest pool of a host in units, whole granules */
+#define MOST		832	/* largest pool that a host can get, in units: whole granules */
 #define HALF		320	/* approximate fair share of a host in units */
 #define TAGS		8
-#define DEEP		64	/* READs of 128 KiB that together name more than the ceiling */
+#define DEEP		64	/* number of READs of 128 KiB, more than the ceiling in sum */
 #define HELD_TAGS	4
 #define NO_SLOT		(-1)
 
 static struct lease first, second;
 
-/* The first client holds all memory; the second client requests half of it. */
+/* Let the first client take all memory, and the second client request WANTED units of it. */
 static bool compete(void)
 {
 	counter_may_limit("pool_near", 1);
@@ -59,7 +59,7 @@ static int slot_asked_for(const struct lease *l, const struct ctl *entry)
 	return slot;
 }
 
-/* The second client takes segments until it holds @units. */
+/* Let the second client receive segments until it holds @units, or fail the case at time @end. */
 static void second_grows(uint32_t units, uint64_t end)
 {
 	struct ctl entry;
@@ -75,7 +75,7 @@ static void lives(struct lease *l)
 {
 	int status;
 
-	/* the target sends no further SEGMENT from now on */
+	/* a WANT of 0 units: the target sends no further SEGMENT */
 	lease_want(l, 0);
 	status = simple_request(&l->c, lease_read(l, lease_slot(l, -1), 1));
 	if (status)
@@ -90,7 +90,10 @@ static void returns_all(void)
 	struct ctl entry;
 	int slot;
 
-	/* the pools fall below the lower threshold of this counter and reach the upper one again */
+	/*
+	 * allow the limit a second time: the pools can fall below 75 percent of the memory and
+	 * reach 90 percent again
+	 */
 	counter_may_limit("pool_near", 1);
 	if (!compete()) {
 		part();
@@ -143,7 +146,7 @@ static void returns_nothing(void)
 	part();
 }
 
-/* Use a segment continuously after it was reclaimed. */
+/* Continue to use a segment after the target has reclaimed it. */
 static void uses_it(void)
 {
 	uint32_t free_tags = (1u << TAGS) - 1, done = 0, len, at;
@@ -161,8 +164,8 @@ static void uses_it(void)
 	}
 	while (!first.c.gone && now_ms() < end) {
 		/*
-		 * requests extend the time limit up to ten seconds, because the keep-alive time is
-		 * long
+		 * requests that arrive up to ten seconds after RECLAIM restart the time limit,
+		 * because the keep-alive time is long
 		 */
 		if (slot >= 0 && free_tags && first.c.credits > 2) {
 			uint32_t tag = __builtin_ctz(free_tags);
@@ -195,7 +198,10 @@ static void uses_it(void)
 	part();
 }
 
-/* Send READs of the same units with the tags in @tags, as credits allow. Return the other tags. */
+/*
+ * Send READs of the same units with the tags in @tags while there are credits. Return the unused
+ * tags.
+ */
 static uint64_t read_slowly(struct conn *c, uint64_t tags)
 {
 	struct frame f;
@@ -211,7 +217,10 @@ static uint64_t read_slowly(struct conn *c, uint64_t tags)
 	return tags;
 }
 
-/* The first client returns reclaimed segments, except that of its READs (slot 0). */
+/*
+ * Process an entry of the first client: release reclaimed segments, except that in slot 0, which
+ * its READs use.
+ */
 static bool first_returns(const struct ctl *entry)
 {
 	int slot;
@@ -227,8 +236,8 @@ static bool first_returns(const struct ctl *entry)
 }
 
 /*
- * READs that take the storage seconds, all of the same units: together they name more than the
- * ceiling, and must not prevent the client's memory from being reclaimed.
+ * READs that take seconds in the storage and all name the same units. The sum of their lengths
+ * exceeds the ceiling, but the target must still reclaim the other memory of the client.
  */
 static void slow_reads(void)
 {
@@ -249,7 +258,7 @@ static void slow_reads(void)
 		return;
 	}
 	lease_want(&first, le32toh(first.c.grant.r.max_units));
-	/* the target treats requests as slow after a second */
+	/* the target treats requests as slow after they took a second */
 	want_at = now_ms() + 2000;
 	while (ok && second.held < HALF && now_ms() < end) {
 		if (want_at && now_ms() > want_at) {
@@ -277,7 +286,10 @@ static void slow_reads(void)
 	part();
 }
 
-/* Return no credits on queue 1 until replies wait there, for a READ of each segment. */
+/*
+ * Stop returning credits on queue 1, so that replies wait at the target. Then send a READ into each
+ * segment on this queue.
+ */
 static bool withhold(struct conn *q)
 {
 	uint32_t len, i, tag = HELD_TAGS;

@@ -5,8 +5,9 @@
  *
  * Operation: the rival makes pool memory scarce, so segments move between the sessions in both
  * directions. It runs until it is stopped. It is host 4 and attaches no export.
- * Ownership, Concurrency: a separate process, because the traffic waits for logins, and the logins
- * wait for memory that the rival returns. It shares its counts of kinds of frames.
+ * Ownership, Concurrency: a separate process. In one process there would be a deadlock: random
+ * traffic waits for the reply to a login, and the target sends the reply when the rival has
+ * returned memory. Both processes count kinds of frames in shared memory (kinds.c).
  * Errors: the run fails if the rival's session ends.
  */
 #include <errno.h>
@@ -81,7 +82,7 @@ static void play(void)
 	conn_close(&p.l.c);
 }
 
-/* Fork the rival; call this before the first connection is made. */
+/* Fork the rival. The caller must not have any connection yet. */
 void rival_start(void)
 {
 	fflush(stdout);

@@ -24,7 +24,7 @@ bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *e
 	       slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth));
 }
 
-/* Connect, log in and attach; retry while an earlier case occupies the target. */
+/* Connect, log in and attach; retry while the target still has the session of an earlier case. */
 bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_login *l,
 			 const char *export)
 {
@@ -33,7 +33,7 @@ bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_lo
 	for (tries = LOGIN_MS / BUSY_MS; session_start(c, host); tries--) {
 		if (session_login(c, l, export))
 			return true;
-		/* the teardown of the previous case still runs */
+		/* BUSY or ATTACHED: the teardown of an earlier case's session still runs */
 		if ((c->grant.status != RNBD_ST_BUSY &&
 		     c->grant.status != RNBD_ST_ATTACHED) || !tries)
 			return amiss("login and %s: status %u", export, c->grant.status);
@@ -76,7 +76,7 @@ bool session_lives(struct conn *c)
 	return !status || amiss("a valid READ afterwards: status %d", status);
 }
 
-/* Set the values of the session that a patch may be relative to. */
+/* Store the values of the session to which a patch can be relative. */
 void session_relatives(const struct grant *g, uint64_t *rel)
 {
 	rel[CAPACITY] = le64toh(g->a.capacity);
@@ -100,7 +100,7 @@ bool session_add_second(struct conn *c, const struct conn *first)
 	return !status || amiss("queue 1: status %d", status);
 }
 
-/* Start a session with two queues; @c becomes the second one. */
+/* Start a session with two queues: @first becomes queue 0, and @c queue 1. */
 bool session_start_second(struct conn *c, struct conn *first)
 {
 	struct rnbd_ctl_login l;
@@ -128,7 +128,7 @@ bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32
 	return !status || amiss("valid RDMA: status %d", status);
 }
 
-/* Expect that the target's device has rejected an RDMA operation. */
+/* Expect @status to say that the target's device has rejected an RDMA operation. */
 bool session_denied(int status)
 {
 	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
@@ -136,7 +136,7 @@ bool session_denied(int status)
 		     status < 0 ? "never" : ibv_wc_status_str(status));
 }
 
-/* Transfer the whole pool to or from our data. */
+/* Read or write the whole pool by RDMA. The local data are in c->data. */
 bool session_whole_pool(struct conn *c, enum ibv_wr_opcode opcode)
 {
 	uint32_t units = le32toh(c->grant.r.pool_units), unit, run;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of elastic receive slots: a client that requests more than allowed, requests before the
- * last reply, or uses slots and tags that it gave up.
+ * Cases of elastic receive slots: a client that requests more slots than allowed, sends a request
+ * before the reply to its previous one, or uses slots and tags that it gave up.
  */
 #include <string.h>
 
@@ -64,7 +64,10 @@ static void early(void)
 	conn_close(&c);
 }
 
-/* SLOTS twice in a frame. The target may answer the first before it reads the second. */
+/*
+ * Two SLOTS entries in one frame. The target can send the reply to the first one before it reads
+ * the second one.
+ */
 static void twice(void)
 {
 	struct rnbd_ctl_login l;
@@ -85,7 +88,7 @@ static void twice(void)
 	conn_close(&c);
 }
 
-/* Request more and fewer slots alternately, with requests between. */
+/* Change the number of slots up and down, with a READ after each change. */
 static void again(void)
 {
 	struct conn c = { };
@@ -100,7 +103,10 @@ static void again(void)
 	conn_close(&c);
 }
 
-/* Use slots that were given up; return no credits, so that the target can detect it. */
+/*
+ * Send frames for slots that were given up. Return no credits, so that the target cannot return any
+ * either and detects the excess frames.
+ */
 static void given_up(void)
 {
 	struct conn c = { };
@@ -115,7 +121,7 @@ static void given_up(void)
 	conn_close(&c);
 }
 
-/* Start a session whose login grants a higher depth than the initial one. */
+/* Start a session whose granted depth is higher than the initial depth of a connection. */
 static bool begin_deep(struct conn *c)
 {
 	struct rnbd_ctl_login l;
@@ -141,7 +147,7 @@ static void tag_not_yet(void)
 	conn_close(&c);
 }
 
-/* Give up a tag while the storage executes its request. */
+/* Give up a tag while the storage executes the request that has this tag. */
 static void tag_in_use(void)
 {
 	struct conn c = { };

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of memory that another client gets while this client, or its storage, still uses it.
+ * Cases of pool memory that the target gives to a second client while the first client, or storage
+ * that executes a request of the first client, still accesses this memory.
  *
- * Operation: a client of host 2 releases a segment, does not return one in time, or breaks a rule,
- * and continues with RDMA WRITEs; or the storage executes a request that names the segment. A
- * client of host 3 fills all memory that it can get, and reads it back. Each case has two variants.
- * KEPT: the target follows the rule, and the second client must find its own data. LEFT_OUT: a
- * fault point disables the rule, and the second client must find the data of the first client or
- * its storage, which shows that the case detects the damage. Where the second client's data could
- * reach the storage of the first, the script checks the storage.
+ * Operation: in some cases the first client (host 2) continues with RDMA WRITEs after it has
+ * released a segment, has not returned one in time, or has broken a rule. In the others it releases
+ * a segment that a request in the storage names. The second client (host 3) fills all memory that
+ * it can get, and reads it back. Each case has two variants. KEPT: the target follows the rule and
+ * keeps the memory until the access has ended; the data of both clients must be right. LEFT_OUT: a
+ * fault point disables the rule, and the damage must occur, which shows that the case can detect
+ * it. The damage is data of the first client or of its storage in the memory of the second one; or,
+ * if the request is a WRITE, data of the second client in the storage, which the script checks.
  *
- * A script arms the fault points. It has exported storage that takes seconds for a request, or has
- * limited memory and time as for client_reclaim.c.
+ * A test script arms the fault points. It has exported storage that takes seconds for a request, or
+ * has limited memory and time as for client_reclaim.c.
  * Ownership, Concurrency: one thread handles both connections.
  */
 #include <stdlib.h>
@@ -22,12 +24,12 @@
 #define LATE		"reclaimed memory was not returned in time"
 #define OLD		0x77	/* byte that the first client writes */
 #define NEW		0xc7	/* byte that the second client writes */
-#define STORED		0x55	/* byte on the storage that takes seconds for a READ */
-#define MOST		832	/* largest pool of a host in units, whole granules */
-#define ENOUGH		640	/* units of the second client if the first returns most */
+#define STORED		0x55	/* byte on the slow storage before a READ */
+#define MOST		832	/* largest pool that a host can get, in units: whole granules */
+#define ENOUGH		640	/* units that the second client must get after the reclaim */
 #define UNITS		16	/* units per request */
 #define RUN		64	/* units per RDMA WRITE */
-#define GOES_ON_MS	3000	/* longer than the delay of the release by a fault point */
+#define GOES_ON_MS	3000	/* longer than the fault point delays the release */
 
 static struct lease first, second;
 
@@ -46,7 +48,7 @@ static void part(void)
 
 static struct {
 	int slot;
-	uint32_t at;	/* unit of the segment for the next RDMA WRITE */
+	uint32_t at;	/* unit in the segment at which the next RDMA WRITE starts */
 	uint32_t rounds;	/* times that all segments were written */
 	bool posted;
 } writer;
@@ -58,7 +60,7 @@ static void writer_begin(void)
 	writer.slot = lease_slot(&first, -1);
 }
 
-/* Write the next part of the granted segments, even if they were released since. */
+/* Write to the next part of the segments, even after the client has sent a RELEASE for them. */
 static void writer_next(void)
 {
 	uint32_t units = le32toh(first.c.grant.seg[writer.slot].units), run, rkey;
@@ -79,7 +81,10 @@ static void writer_next(void)
 	}
 }
 
-/* Continue without waiting. Return false if the target has rejected a WRITE. */
+/*
+ * Post the next WRITE if the previous one has completed; do not wait. Return false if the target
+ * has rejected a WRITE.
+ */
 static bool writer_step(void)
 {
 	conn_step(&first.c);
@@ -90,7 +95,10 @@ static bool writer_step(void)
 	return writer.posted;
 }
 
-/* Write for @ms, and all segments at least twice. Return false if the target rejects a WRITE. */
+/*
+ * Write for at least @ms, and to all segments at least twice. Return false if the target rejects a
+ * WRITE.
+ */
 static bool writer_goes_on(uint32_t ms)
 {
 	uint64_t least = deadline(ms), end = deadline(ms + 20000);
@@ -135,7 +143,7 @@ static bool second_fills(void)
 	return true;
 }
 
-/* Let the second client request all memory that it can get at once, and fill it. */
+/* Let the second client request CEILING units, and fill them when they are granted. */
 static bool second_starts(void)
 {
 	return lease_start(&second, 3, "hostile") && lease_grow(&second, CEILING) &&
@@ -162,7 +170,10 @@ static uint32_t count_foreign(const uint8_t *bytes, uint32_t units, uint8_t fore
 	return found;
 }
 
-/* The second client reads back its memory, and expects @foreign bytes only if LEFT_OUT. */
+/*
+ * Let the second client read back its memory. It must find @foreign bytes if @rule is LEFT_OUT, and
+ * none if @rule is KEPT.
+ */
 static void second_finds(enum rule rule, uint8_t foreign)
 {
 	uint32_t units = 0, found = 0;
@@ -201,7 +212,10 @@ static uint32_t in_storage(uint8_t op)
 	return op == RNBD_OP_READ ? reads : writes;
 }
 
-/* Release a segment that a request uses, and let the second client fill its memory. */
+/*
+ * Release a segment that a request in the storage uses. Then let the second client fill its memory,
+ * and check the memory when the request has ended.
+ */
 static void in_use(enum rule rule, uint8_t op)
 {
 	uint64_t end = deadline(20000);
@@ -303,11 +317,17 @@ static void closing(enum rule rule)
 	conn_post(&first.c, f.b, f.len, IBV_WR_SEND, 0);
 	monitor_closed(RESERVED);
 	if (second_starts()) {
-		/* a fault point keeps the connection open until then */
+		/*
+		 * a fault point keeps the connection open until the second client has filled its
+		 * memory
+		 */
 		if (!writer_goes_on(0))
 			amiss("the session has ended too early: status %d", first.c.failed);
 		second_finds(rule, OLD);
-		/* then the first client's memory is free, and the second client's is unchanged */
+		/*
+		 * after a WRITE has failed, the memory of the first client is free, and the second
+		 * client must still find its own data
+		 */
 		writer_must_fail();
 		if (rule == KEPT)
 			second_finds(rule, OLD);
@@ -341,7 +361,7 @@ static void late(enum rule rule)
 		part();
 		return;
 	}
-	/* the first client needs no more than its floor */
+	/* the first client reports that it needs no more than its floor */
 	lease_want(&first, FLOOR);
 	lease_want(&second, le32toh(second.c.grant.r.max_units));
 	writer_begin();

@@ -2,15 +2,15 @@
 /*
  * The case of a pool that grows in the smallest steps until its slots are used up.
  *
- * Operation: this session has more slots than struct lease holds, so its segments are recorded
- * here.
+ * Operation: the session has more slots than struct lease can record, so this file records its
+ * segments.
  * Ownership, Concurrency, Errors: as in client_pool.c.
  */
 #include <string.h>
 
 #include "client.h"
 
-#define STEPS_CEILING	8192	/* units of a pool whose slots small segments use up */
+#define STEPS_CEILING	8192	/* ceiling in units, often more granules than slots */
 #define STEPS_SLOTS	256
 
 /* Segments by slot; 0 units: the slot is empty */
@@ -53,9 +53,10 @@ static bool steps_take(struct lease *l, const struct ctl *entry)
 }
 
 /*
- * Request one more granule at a time until no slot is left, then the whole ceiling. The target must
- * reclaim small segments to make room for larger ones. If the target's device registers so few
- * pages at once that there is a slot for each granule, the pool reaches its ceiling in such steps.
+ * Request one more granule at a time until no slot is left, and then the whole ceiling. The target
+ * must then reclaim small segments to get slots for larger ones. On a device that registers few
+ * pages at once, the target grants a slot for each granule, and the pool reaches its ceiling in
+ * steps of a granule.
  */
 static void small_steps(void)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cases of many concurrent WRITEs: into the same extents, and until the target ends the session. */
+/*
+ * Cases of many concurrent WRITEs: from the same extents of the pool, and until the target ends the
+ * session or closes the attachment.
+ */
 #include <string.h>
 
 #include "client.h"
@@ -22,7 +25,10 @@ static void write_all(struct conn *c, uint32_t *tags, uint32_t length)
 	frame_send(c, &f);
 }
 
-/* Count the replies with success and with status @other, and set the bits of their tags. */
+/*
+ * Count the replies with success and with status @other; another status fails the case. Set the
+ * bits of their tags in @tags.
+ */
 static void count_replies(const uint8_t *frame, uint32_t len, uint32_t *tags, uint32_t *ok,
 			  uint16_t other, uint32_t *others)
 {
@@ -41,7 +47,10 @@ static void count_replies(const uint8_t *frame, uint32_t len, uint32_t *tags, ui
 	}
 }
 
-/* Receive a frame of replies; count success and NOMEM, and set the bits of their tags. */
+/*
+ * Receive a frame of replies and count those with success and with NOMEM. Set the bits of their
+ * tags in @tags.
+ */
 static void take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t *nomem)
 {
 	const uint8_t *frame;
@@ -53,8 +62,9 @@ static void take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t 
 }
 
 /*
- * All WRITEs use the same extents, which the client overwrites while they are executed. This export
- * makes the target copy the data; the copies must not exceed the size of the pool.
+ * All WRITEs use the same extents, which the client overwrites while the target executes the
+ * WRITEs. The storage needs stable pages, so the target copies the data; the sum of all copies must
+ * not exceed the size of the pool.
  */
 static void copies_bounded(void)
 {

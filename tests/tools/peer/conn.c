@@ -8,7 +8,7 @@
  * Ownership: a connection has one block of memory: receive slots, send slots, and data for RDMA. A
  * client registers it for local access only.
  * Concurrency: one thread.
- * Errors: an error that a hostile peer can cause is a state of the connection; any other error ends
+ * Errors: an error that a hostile peer can cause is recorded in struct conn; any other error ends
  * the program.
  */
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@
 #define WR_SEND		0x20000ull	/* + slot */
 #define WR_RDMA		0x30000ull
 
-/* Bytes for RDMA per connection; users of many connections reduce it. */
+/* Bytes for RDMA per connection; programs that open many connections reduce it. */
 uint32_t conn_data_bytes = DATA_BYTES;
 
 /* Set the epoch, for connection 0. */
@@ -73,7 +73,7 @@ static void post_receive(struct conn *c, uint32_t slot)
 		die("post_recv: %s", strerror(errno));
 }
 
-/* Allocate memory and a queue pair; @c must have its geometry and an id with a device. */
+/* Allocate memory and a queue pair. The caller has set @c->slots, @c->slot_size and @c->id. */
 bool conn_queue_pair(struct conn *c, bool no_slots)
 {
 	struct ibv_qp_init_attr attr = {
@@ -95,7 +95,10 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	c->mem = aligned_alloc(4096, (bytes + 4095) & ~4095ull);
 	if (!c->mem)
 		die("no memory");
-	/* not zeros: a test that expects zeros must not pass without reading them */
+	/*
+	 * fill with a byte other than 0, so that a test that expects zeros fails if it reads
+	 * nothing
+	 */
 	if (conn_data_bytes == DATA_BYTES)
 		memset(c->mem, 0x5a, bytes);
 	c->data = c->mem + bytes - conn_data_bytes;
@@ -107,7 +110,7 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
 	if (rdma_create_qp(c->id, NULL, &attr)) {
-		/* the client may have cancelled its request */
+		/* the client has possibly cancelled its request */
 		if (c->serves && errno == EINVAL)
 			return false;
 		die("create_qp: %s", strerror(errno));
@@ -120,7 +123,10 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	return true;
 }
 
-/* Process the reply to a connection request; its private data is padded with zeros. */
+/*
+ * Process the reply to a connection request. The reply can be longer than struct rnbd_cm_rep,
+ * because the connection manager appends zeros.
+ */
 static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
@@ -251,7 +257,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 
 	memset(c, 0, sizeof(*c));
 	c->req = *req;
-	/* an invalid geometry is announced, but not used */
+	/* if the request announces an invalid geometry, use a valid one here */
 	c->slots = slots >= RNBD_RING_SLOTS_MIN && slots <= RNBD_RING_SLOTS_MAX ? slots : 16;
 	c->slot_size = size >= RNBD_SLOT_SIZE_MIN && size <= RNBD_SLOT_SIZE_MAX ? size : 4096;
 	if (c->slots * c->slot_size > 8 << 20)
@@ -268,7 +274,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&dst, 2000) || !resolved(c) ||
 	    rdma_resolve_route(c->id, 2000) || !resolved(c))
 		die("resolve: %s", strerror(errno));
-	/* detect lost messages early; the default is 4 s, twice */
+	/* detect lost packets early: by default, each of the two attempts takes about 4 s */
 	rdma_set_option(c->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
 			sizeof(timeout));
 	conn_queue_pair(c, req->no_slots);
@@ -276,8 +282,8 @@ bool conn_begin(struct conn *c, const struct request *req)
 }
 
 /*
- * Accept a connection request with the private data @answer. Return false if the client has
- * cancelled the request.
+ * Accept a connection request. The reply has the private data @answer. Return false if the
+ * connection was not accepted, for example because the client has cancelled its request.
  */
 bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req *req,
 		 const void *answer, uint8_t len)
@@ -314,7 +320,9 @@ bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req
 	return false;
 }
 
-/* Connect. Return 0, the status of a refusal, or NEVER if there is none. */
+/*
+ * Connect. Return 0, the status with which the target has refused, or NEVER if there is no status.
+ */
 int conn_open(struct conn *c, const struct request *req)
 {
 	uint64_t end = deadline(8000);
@@ -358,7 +366,7 @@ static bool post_send(struct conn *c, struct ibv_send_wr *wr)
 	uint64_t end = deadline(5000);
 	struct ibv_send_wr *bad;
 
-	/* send slots are reused round-robin, so the next one may still be busy */
+	/* send slots are reused round-robin, so the next one can still be in use */
 	while (c->sends_busy >= SENDS - 1 && now_ms() < end) {
 		conn_step(c);
 		nap();
@@ -417,7 +425,7 @@ bool conn_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t 
 	return post_send(c, &wr);
 }
 
-/* Wait for the RDMA operation. Return its status (0: success), or NEVER. */
+/* Wait for the RDMA operation. Return its status (0: success), or NEVER after @ms. */
 int conn_rdma_wait(struct conn *c, uint32_t ms)
 {
 	uint64_t end = deadline(ms);
@@ -442,7 +450,7 @@ bool conn_wait_gone(struct conn *c, uint32_t ms)
 	return c->gone;
 }
 
-/* Post the oldest slot that holds a frame again. */
+/* Post the slot of the oldest received frame again, and count a credit to return for it. */
 static void give_back(struct conn *c)
 {
 	uint32_t slot = c->taken[c->head++ % ARRAY_SIZE(c->taken)].slot;
@@ -463,9 +471,9 @@ static void give_back(struct conn *c)
 }
 
 /*
- * Receive and check the next frame of @type, or of any type except CREDIT if @type is 0. The frame
- * is valid until the next call. Return NULL if no frame arrives, the connection ends, or the frame
- * is invalid or of another type, which fails the case.
+ * Receive and check the next frame; skip CREDIT frames and frames about slots. Return the frame,
+ * valid until the next call, or NULL if none arrives within @ms or the connection ends. If the
+ * frame is invalid, or not of @type (0: any type), fail the case and return NULL.
  */
 const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_t ms)
 {

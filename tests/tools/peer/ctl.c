@@ -5,7 +5,7 @@
  *
  * Operation: ctl_add() appends an entry to a frame that frame_begin() has started, and counts it. A
  * received entry is checked with its frame; ctl_receive() returns the entries one by one.
- * Ownership: a connection keeps the frame whose entries are returned.
+ * Ownership: a connection has a copy of the frame whose entries are returned.
  * Concurrency: one thread.
  * Errors: an invalid entry of the peer fails the case.
  */
@@ -181,7 +181,10 @@ static bool check_want(const struct ctl *entry)
 	return !memcmp(w.reserved, "\0\0\0", 4) || amiss("a WANT with reserved bytes set");
 }
 
-/* Only RECLAIM has a deadline; no entry of the target about a segment answers a request. */
+/*
+ * Check an entry about a segment. Only RECLAIM may have a deadline, and only RELEASE may have an
+ * id.
+ */
 static bool check_lease(const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
@@ -315,7 +318,10 @@ bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_
 	return at == len || amiss("%u bytes after the last control entry", len - at);
 }
 
-/* Make this frame the one whose entries are returned; entries left from another one are lost. */
+/*
+ * Copy a frame, from which ctl_left() then returns the entries. Entries of the previous frame that
+ * were not returned yet are lost.
+ */
 void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len)
 {
 	memcpy(c->ctl.b, frame, len);
@@ -323,13 +329,16 @@ void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len)
 	c->ctl.at = HDR_BYTES;
 }
 
-/* Return the next entry of that frame, if there is one. */
+/* Get the next entry of the frame that ctl_take() has copied. Return false if none is left. */
 bool ctl_left(struct conn *c, struct ctl *entry)
 {
 	return c->ctl.at < c->ctl.len && next_entry(c->ctl.b, c->ctl.len, &c->ctl.at, entry);
 }
 
-/* Return the next entry; it is valid until another frame is taken. */
+/*
+ * Get the next control entry; if none is left, wait up to @ms for a frame. The entry is valid until
+ * the next call of ctl_take().
+ */
 bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms)
 {
 	const uint8_t *frame;
@@ -344,7 +353,7 @@ bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms)
 	return ctl_left(c, entry);
 }
 
-/* Return the next entry, which must be of @type. */
+/* Get the next control entry. An entry that is not of @type fails the case. */
 bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms)
 {
 	return ctl_receive(c, entry, ms) &&
@@ -352,7 +361,7 @@ bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms)
 		amiss("an entry of type %u, wanted %u", entry->type, type));
 }
 
-/* Check that an entry is the reply to request @id, and is about this handle. */
+/* Check that an entry is the reply to request @id and has this handle. */
 static bool is_answer(const struct ctl *entry, uint16_t type, uint32_t id, uint16_t index,
 		      uint32_t generation)
 {

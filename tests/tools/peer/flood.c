@@ -5,9 +5,10 @@
  * Operation: the requested number of connections is kept open, from the given source addresses in
  * turn. A connection that is refused or ended is reopened a second later. If frames are requested,
  * the first accepted connection sends that number of CREDIT frames, faster than a well-behaved
- * client, and the program ends. It also ends after the given time or on SIGTERM. At the end it
- * prints a line of counts.
- * Ownership: the structs flooder exist until the program ends; their ids are recreated.
+ * client does, and then the program ends. Otherwise the program ends after the given time or on
+ * SIGTERM. At the end it prints a line of counts.
+ * Ownership: each struct flooder exists until the program ends, and gets a new RDMA id for each
+ * connection.
  * Concurrency: one thread and one event channel, so that a flood costs little on this machine.
  * Errors: network errors are counted; errors of this machine end the program.
  */
@@ -30,8 +31,8 @@
 /**
  * struct flooder - one connection
  * @id: NULL while there is no connection
- * @stands: True after the target has accepted it
- * @again: Time in ms from which it may be reopened
+ * @stands: True after the target has accepted the connection
+ * @again: Time in ms from which the connection may be reopened
  */
 struct flooder {
 	struct rdma_cm_id *id;
@@ -154,7 +155,7 @@ static bool send_frame(struct flooder *c, uint32_t seq)
 
 	if (ibv_post_send(c->id->qp, &wr, &bad))
 		return false;
-	/* soft-RoCE does not flush requests posted while a queue pair fails: use a time limit */
+	/* on soft-RoCE, a SEND that is posted while the queue pair fails never completes */
 	while (now_ms() < end) {
 		nr = ibv_poll_cq(cq, 1, &wc);
 		if (nr < 0)

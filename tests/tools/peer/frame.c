@@ -3,8 +3,9 @@
  * Frames, built and checked according to Documentation/reference/protocol.rst.
  *
  * Operation: frame_begin() and frame_add() build a frame, and frame_seal() adds the fields that
- * depend on the connection. Patches are applied after that.
- * Ownership: a frame is a copy; received data is valid until the next call.
+ * depend on the connection. A case patches the frame after frame_seal().
+ * Ownership: a struct frame contains its bytes; received inline data are valid until the next frame
+ * is received.
  * Concurrency: one thread.
  * Errors: an invalid frame of the peer fails the case.
  */
@@ -87,7 +88,7 @@ static int64_t entry_bytes(uint8_t type, uint32_t nr)
 	return NEVER;
 }
 
-/* Check that the peer may send this frame next. */
+/* Check that the peer may send this frame next, and take the credits that the frame returns. */
 bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 {
 	struct rnbd_frame_hdr hdr;
@@ -119,7 +120,10 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 	return true;
 }
 
-/* Fill in a login that every target can grant: a pool of two segments, the last one short. */
+/*
+ * Fill in a login that every target can grant: its pool needs several segments, the last one
+ * shorter than the others.
+ */
 void login_fill(struct rnbd_ctl_login *l)
 {
 	struct uuid boot = { "a boot of a peer" };
@@ -172,7 +176,7 @@ static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, u
 	return !left || amiss("%u units in no segment", left);
 }
 
-/* Receive the segments that a grant announces, in their order. */
+/* Receive the segments that a grant announces, in the order of their slots. */
 static bool take_segments(struct conn *c, struct grant *g)
 {
 	uint32_t nr = le32toh(g->r.nr_segments), i;
@@ -249,8 +253,9 @@ struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_
 }
 
 /*
- * Wait for the reply to a request that is alone in flight. Return its status, or NEVER. @data: the
- * inline data, or NULL if there is none.
+ * Wait for the reply to a request that is alone in flight. Return its status, or NEVER. If @data is
+ * not NULL, set *@data to the inline data, or to NULL if there are none; otherwise inline data fail
+ * the case.
  */
 int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data)
 {

@@ -19,7 +19,7 @@
 #define CLIENT_GETS	0x2	/* a run as a client must receive it */
 #define TARGET_SENDS	0x4
 #define TARGET_GETS	0x8
-#define WITH_SECRET	0x10	/* a run as a target must send it only if it has a secret */
+#define WITH_SECRET	0x10	/* a run as a target must send this kind only with --secret */
 
 /*
  * The kernel's client sends QUERY only if a request takes long, so a target need not receive one.

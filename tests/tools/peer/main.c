@@ -119,7 +119,7 @@ bool amiss_so_far(void)
 	return case_wrong;
 }
 
-/* Finish a case: check counters, print the result, and return it. */
+/* Finish a case: check counters and print the result. Return true if the case has passed. */
 bool judge(const char *name, bool ok, uint64_t began)
 {
 	watch_settled();

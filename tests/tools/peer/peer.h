@@ -2,9 +2,9 @@
 /*
  * A peer in user space that breaks rules of the protocol on purpose.
  *
- * The peer implements Documentation/reference and <rnbd/wire.h>, and shares no other code with
- * the modules, so a disagreement reveals an error in one of them. The peer also checks all frames
- * that it receives: a frame that the document does not allow fails the case.
+ * The peer implements Documentation/reference and <rnbd/wire.h>, and shares no other code with the
+ * modules. So if the peer and a module disagree, one of them has an error. The peer also checks all
+ * frames that it receives: a frame that the protocol does not allow fails the case.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -45,7 +45,9 @@ struct frame {
 	uint32_t len;
 };
 
-/* Grants of a client, in wire format; @status: status of the latest reply */
+/*
+ * Replies of the target to a client, in wire format; @status: status of the latest LOGIN or ATTACH
+ */
 struct grant {
 	uint16_t status;
 	struct rnbd_ctl_login_reply r;
@@ -66,28 +68,29 @@ struct request {
 	struct rnbd_cm_req cm;
 	uint8_t len;		/* bytes of private data */
 	bool no_slots;		/* receive slots are announced, not posted */
-	uint8_t rnr;		/* times that the target repeats a SEND if no slot is posted */
+	uint8_t rnr;		/* number of times that the target repeats a SEND without a slot */
 };
 
 /**
  * struct conn - a connection of a client or a target
  * @req: Connection request of a client
  * @granted: Receive slots that the peer may use; all @slots are posted
- * @retire: Number of frames that return no credit because the peer gave up their slots
+ * @retire: Number of received frames for which no credit is returned, because the peer has given up
+ *	their slots
  * @slots_depth: Queue depth for our reply to a SLOTS entry
  * @asked_slots: Slots that we have requested, 0 after the reply
  * @asked_depth: Queue depth that we have requested
  * @slots_due: We must still reply to a SLOTS entry
- * @lax: A mutated frame was sent: accept odd SLOTS entries of the peer
- * @taken: Receive slots that hold frames, in order
- * @mute: Post no slots again and return no credits
- * @liar: Return credits for slots that are not posted again
- * @serves: We are the target, and our memory is open to RDMA
+ * @lax: A mutated frame was sent: accept unexpected SLOTS entries of the peer
+ * @taken: Receive slots that hold frames, oldest first
+ * @mute: Neither post used slots again nor return credits
+ * @liar: Return credits for used slots, but do not post these slots again
+ * @serves: This end is the target, whose memory is registered for remote access
  * @status: Status of a refused connection: enum rnbd_status, or NEVER if unknown
- * @failed: First error of a work completion, except flushed ones
+ * @failed: First error status of a work completion, other than IBV_WC_WR_FLUSH_ERR
  * @flushed: Number of flushed work completions
  * @ctl_id: Latest id of a control request
- * @ctl: A CONTROL frame, and the offset of the first entry not yet returned
+ * @ctl: Copy of a CONTROL frame, and the offset of the first entry not yet returned
  */
 struct conn {
 	struct request req;
@@ -129,13 +132,16 @@ static inline bool power_of_2(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Base of a patch, to which its value is added. */
+/* Base to which the value of a patch is added; ABSOLUTE: 0. */
 enum relative {
 	ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, INDEX, GENERATION, CTL_ID, SEQ_SENT,
 	NR_RELATIVE,
 };
 
-/* Overwrite @size bytes at @at with a little-endian value; if @size > 8, each with its low byte. */
+/*
+ * Overwrite @size bytes at @at with a little-endian value. If @size > 8, set each byte to the low
+ * byte of the value.
+ */
 struct patch {
 	uint16_t at;
 	uint8_t size, relative;
@@ -309,7 +315,7 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
 void auth_join_mac(const uint8_t *key, struct rnbd_join_text *text, const char *label,
 		   uint8_t *mac);
 
-/* target_auth.c: the target's part of a proof; enum proof: ways to make its own proof wrong */
+/* target_auth.c: authentication by the target; enum proof: whether and how its proof is wrong */
 enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
 
 void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l);
@@ -337,7 +343,8 @@ int target_random(uint64_t seed, uint64_t from, uint32_t seconds);
  * @seconds: Duration in seconds
  * @host: Number of the host whose id is used
  * @slots: Receive slots to announce
- * @frames: CREDIT frames that the first accepted connection sends before the end, 0: none
+ * @frames: Number of CREDIT frames that the first accepted connection sends before the program
+ *	ends; 0: none, and the connections stay open
  * @sources: Source addresses, separated by commas, or NULL
  */
 struct flood {

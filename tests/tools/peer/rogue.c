@@ -2,15 +2,17 @@
 /*
  * A rogue: an admitted client that causes its target as much work as it can.
  *
- * Operation: --rogue logins logs in, breaks a rule and reconnects at once, for the given time.
- * --rogue requests keeps one session and a request in flight for each of its tags: WRITEs to a
- * read-only export, which the target refuses. Neither of these waits if the target is busy. --rogue
- * detaches keeps many sessions, each with the maximum number of open DETACHs of handles that never
- * existed. --rogue attaches keeps a few sessions that attach and detach the exports rogue0 to
- * rogue7 continuously; each reply is followed by the next request at once, even if the target asks
- * for a delay. At the end a line of counts is printed.
+ * Operation: the argument of --rogue selects what the rogue does for the given time. logins: it
+ * logs in, breaks a rule and reconnects at once. requests: it keeps one session with a request in
+ * flight for each tag; the requests are WRITEs to a read-only export, which the target refuses.
+ * Neither of these two waits before it retries a login that the target has refused as busy.
+ * detaches: it keeps many sessions, each with the maximum number of unanswered DETACHs of handles
+ * that never existed. attaches: it keeps a few sessions that attach and detach the exports rogue0
+ * to rogue7 continuously; it sends the next request as soon as it has a reply, even if the target
+ * asks for a delay. At the end the rogue prints a line of counts.
  * Ownership, Concurrency: one thread.
- * Errors: refusals by the target are counted; its errors are printed.
+ * Errors: refusals by the target are counted; wrong messages of the target are printed and fail the
+ * run.
  */
 #include <string.h>
 
@@ -38,7 +40,9 @@ static bool come_in(struct conn *c, const char *export)
 	did.asked++;
 	status = conn_open(c, &req);
 	if (!status && login(c, &l, LOGIN_MS)) {
-		/* the target limits the rate of logins, whether or not the attach succeeds */
+		/*
+		 * count the login before the attach: the target's rate limit counts it in any case
+		 */
 		did.logins++;
 		if (attach(c, export) && slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth)))
 			return true;
@@ -84,7 +88,7 @@ static bool ask(struct conn *c, uint16_t tag)
 	return frame_send(c, &f);
 }
 
-/* Send a new request for the tag of each reply. */
+/* Send a new request with the tag of each reply. */
 static void requests(uint64_t end)
 {
 	struct rnbd_frame_hdr hdr;
@@ -137,7 +141,7 @@ static bool log_in(struct conn *c)
 	return false;
 }
 
-/* Send new DETACHs as soon as half of the former ones are answered. */
+/* If at most half of the allowed number of DETACHs are unanswered, send new ones. */
 static bool detach_nothing(struct conn *c, uint32_t *open)
 {
 	struct ctl entry;
@@ -208,7 +212,10 @@ static bool take_turn(struct turn *turns, const struct ctl *entry)
 	return true;
 }
 
-/* Process the replies of a session; send the next request for each handle without one. */
+/*
+ * Process the replies of a session. Send the next request for each handle that has no unanswered
+ * request.
+ */
 static bool take_turns(struct conn *c, struct turn *turns, uint32_t first)
 {
 	struct ctl entry;

@@ -3,8 +3,9 @@
  * Elastic receive slots: requests for them, and replies.
  *
  * Operation: conn_receive() passes each frame to slots_take(), which answers a request of the peer,
- * so the cases do not see it. All of our slots are posted from the start, even those that the peer
- * may not use. slots_ask() requests slots and queue depth from a target.
+ * and does not return frames about slots to the cases. All of our slots are posted from the start,
+ * even those that the peer may not use yet. slots_ask() requests slots and queue depth from a
+ * target.
  * Ownership: none.
  * Concurrency: one thread.
  * Errors: an unexpected reply fails the case.
@@ -91,7 +92,10 @@ bool slots_take(struct conn *c, const uint8_t *frame, uint32_t len)
 	return true;
 }
 
-/* Request slots and queue depth; use up the credits of slots that are given up. */
+/*
+ * Send SLOTS. If it gives up slots, also send empty frames to use up the credits of these slots;
+ * the frame with SLOTS uses up the first of these credits.
+ */
 void slots_begin(struct conn *c, uint32_t slots, uint32_t depth)
 {
 	uint32_t spend = slots < c->peer_slots ? c->peer_slots - slots : 1;
@@ -103,7 +107,10 @@ void slots_begin(struct conn *c, uint32_t slots, uint32_t depth)
 		frame_credit(c);
 }
 
-/* Request and wait for the reply. Credits held by the target cannot be given up yet. */
+/*
+ * Send SLOTS once and wait for the reply. A slot whose credit the target has not returned cannot be
+ * given up yet, so the number can remain higher than @slots.
+ */
 static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
 {
 	uint64_t end = deadline(LOGIN_MS);
@@ -117,7 +124,10 @@ static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
 	return !c->asked_slots;
 }
 
-/* Repeat the request until it is granted in full. Return true on success. */
+/*
+ * Send SLOTS again while the number of slots is above @slots and still decreases. Return true if
+ * the number is @slots at the end.
+ */
 bool slots_ask(struct conn *c, uint32_t slots, uint32_t depth)
 {
 	uint32_t had;

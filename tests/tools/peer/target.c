@@ -4,11 +4,12 @@
  *
  * Operation: the target listens, and runs "rnbd attach" or "rnbd discover" itself. Cases are rows
  * of a table: a valid message of a target, the changes that make it invalid, and the time of
- * sending. A case strikes when it sends this message. If it strikes during the attach, the attach
- * must fail with one line that contains the reason. If it strikes later, the client must disconnect
- * and report the reason, and "rnbd detach --force" must then remove the disk. Until the strike, the
- * target serves a disk in memory.
- * Ownership: a case has one connection; a client that reconnects after its end is refused.
+ * sending. When the target sends this message, the case "strikes". If it strikes during the attach,
+ * the attach must fail with one line that contains the reason. If it strikes later, the client must
+ * disconnect and report the reason, and "rnbd detach --force" must then remove the disk. Until the
+ * strike, the target serves a disk in memory.
+ * Ownership: a case has one connection at a time. After the strike the target refuses a client that
+ * reconnects, unless the case allows it.
  * Concurrency: one thread; other programs run concurrently.
  * Errors: a case with another result is counted as failed, and the next case runs.
  */
@@ -17,7 +18,7 @@
 
 #include "target.h"
 
-/* Close the attachment of the disk, and wait until the client attaches it again. */
+/* Close the attachment of the disk, and wait for the strike, when the client attaches it again. */
 static void attach_again(const char *disk)
 {
 	uint64_t end = deadline(GONE_MS);
@@ -124,7 +125,7 @@ static void run_case(const struct target_case *tc)
 			run_live(tc, job.said);
 		}
 	}
-	/* why "": the client may count one violation or none */
+	/* why "": the client counts one violation or none, so do not check */
 	if (!why || *why)
 		must_count(why, all, of_kind);
 	if (disks_left())

@@ -15,15 +15,16 @@
 #define MAX_SLOTS	4u
 #define OVERSIZED	INT32_MAX	/* for target_case.more: a frame larger than a slot */
 
-#define TARGET_FURTHER	2	/* connections besides the first one, only in random mode */
-#define PUT_OFF_MAX	64	/* received frames that wait until earlier ones are answered */
+#define TARGET_FURTHER	2	/* most connections besides the first one, in random mode */
+#define PUT_OFF_MAX	64	/* most received frames that wait until earlier ones are answered */
 #define JOB_MS		40000
 #define GONE_MS		8000
 
 /*
- * Time of the strike. AT_ANSWER: in the reply to the connection request; AT_REFUSAL: in its
- * rejection. AT_AGAIN: the disk exists, the target closes its attachment, and strikes when the
- * client attaches again: in place of the reply if @base is ATTACH_REPLY, else after it.
+ * Time of the strike. AT_ANSWER: in the reply that accepts a connection request. AT_REFUSAL: in the
+ * reply that rejects it. AT_AGAIN: the target closes the attachment of an existing disk, and the
+ * client sends another ATTACH; the strike replaces the reply to it if @base is ATTACH_REPLY, and
+ * follows the reply otherwise.
  */
 enum when {
 	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_ATTACH, AT_REQUEST,
@@ -40,7 +41,7 @@ enum base {
 #define UNKNOWN_TYPE	0x7123	/* type of UNKNOWN, marked as mandatory */
 #define AGAIN_MS	100	/* delay before a client shall attach again */
 
-/* Action beside, or instead of, sending one frame. */
+/* Action in addition to, or instead of, sending one frame. */
 enum also {
 	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS, RELENT,
 	EAGER, DOUBLE, OVERDRAW, LOST, PERSIST,
@@ -56,7 +57,10 @@ enum also {
 #define WITHDRAWN	"the export was disabled or withdrawn (on the target: rnbd export list)"
 #define UNPROVEN	"the target did not authenticate with the secret of this host"
 #define WRONG_PROOF	"the target does not know the secret of this host"
-/* A discovery has a time limit of 20 s; a slow machine may reach it before the list is too long. */
+/*
+ * The client gives up a discovery after 20 s. On a slow machine this can happen before the list has
+ * too many exports.
+ */
 #define TOO_LATE	"the target does not answer the login"
 
 struct target_case {
@@ -71,7 +75,7 @@ struct target_case {
 	struct patch attach[3];	/* for an earlier ATTACH_REPLY */
 	bool secret;		/* the client has a secret */
 	bool elastic;		/* the client requests a floor */
-	bool late;		/* the attach may succeed; the disk must then lose its connection */
+	bool late;		/* the attach can succeed; the disk must then lose its connection */
 	enum proof proof;
 };
 
@@ -84,7 +88,7 @@ struct target_state {
 	struct rnbd_cm_req req;
 	struct rnbd_ctl_login login;	/* all zero for a list */
 	bool list;
-	struct rnbd_ctl_attach attach;	/* the latest one; all zero if there was none */
+	struct rnbd_ctl_attach attach;	/* latest ATTACH on this connection; all zero if none */
 	uint32_t attach_id;
 	bool attached;			/* the handle of @attach is attached */
 	uint32_t asked;			/* number of ATTACHs on this connection */

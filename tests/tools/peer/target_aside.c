@@ -5,10 +5,11 @@
  *
  * Operation: each aside listens on its own port, and its "rnbd attach" runs concurrently with the
  * cases.
- * Ownership: a listener and its connection remain until the program ends.
+ * Ownership: a listener remains until the program ends, and the connection of an aside until the
+ * aside is judged.
  * Concurrency: one thread; the cases' event channel also delivers the connection requests of
  * asides.
- * Errors: each aside is judged at the end like a case.
+ * Errors: each aside is judged like a case, after all cases.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -63,7 +64,7 @@ void aside_begin(struct rdma_event_channel *channel)
 	}
 }
 
-/* Reject a request as busy; some rejections look like those of a connection manager. */
+/* Reject a connection request with status BUSY, or with private data of zeros. */
 static void refuse(struct aside *a, struct rdma_cm_id *id)
 {
 	struct rnbd_cm_rej rej = {
@@ -72,7 +73,10 @@ static void refuse(struct aside *a, struct rdma_cm_id *id)
 		.status = htole16(RNBD_ST_BUSY),
 	};
 
-	/* some early rejections carry only zeros, as if the connection manager itself rejected */
+	/*
+	 * every other early rejection is like one of the connection manager itself: zeros instead
+	 * of a status
+	 */
 	if (a->asked % 2 && a->asked < 8)
 		memset(&rej, 0, sizeof(rej));
 	rdma_reject(id, &rej, sizeof(rej));

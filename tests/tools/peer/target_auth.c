@@ -2,11 +2,12 @@
 /*
  * A target that requests a proof, or pretends to know a secret.
  *
- * Operation: each challenge has a new random nonce. The client's proof is recomputed and must be
- * equal; our own proof is right, or wrong in one of several ways.
+ * Operation: each challenge has a new random nonce. This file computes the proof that the client
+ * must send, and compares it with the received one. Our own proof is right, or wrong in one of
+ * several ways.
  * Ownership: one login at a time.
  * Concurrency: one thread.
- * Errors: a wrong proof of the client fails the case.
+ * Errors: a wrong proof of the client fails the case, unless the caller expects one.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 static struct rnbd_auth_text text;
 static struct rnbd_ctl_proof theirs;
-static uint8_t before[RNBD_MAC_SIZE];	/* our right proof in an earlier login */
+static uint8_t before[RNBD_MAC_SIZE];	/* our right proof in an earlier login, for REPLAYED */
 
 /* Start a login; @l is all zero for a list. */
 void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l)
@@ -39,7 +40,10 @@ void target_auth_challenge(struct frame *f)
 	       sizeof(challenge));
 }
 
-/* Check the client's proof. @must: a wrong proof fails the case. */
+/*
+ * Check the client's proof. Return true if it is right; fail the case if it is wrong and @must is
+ * set.
+ */
 bool target_auth_take(const struct ctl *entry, bool must)
 {
 	static const uint8_t zero[RNBD_NONCE_SIZE];
@@ -58,7 +62,10 @@ bool target_auth_take(const struct ctl *entry, bool must)
 	       (must && amiss("the proof of the client is wrong"));
 }
 
-/* Compute the key of the session, after the client's proof. */
+/*
+ * Compute the key of the session. The caller has called target_auth_take(), because the key depends
+ * on the nonce of the client.
+ */
 void target_auth_key(uint8_t *key)
 {
 	auth_mac(&text, RNBD_LABEL_KEY, key);

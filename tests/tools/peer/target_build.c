@@ -4,7 +4,10 @@
 
 #include "target.h"
 
-/* Build a grant within the client's limits: two segments, or a small first one if elastic. */
+/*
+ * Build a login reply within the limits of the login: a pool of two segments, or of one small
+ * segment if the pool is elastic.
+ */
 void target_build_grant(struct frame *f)
 {
 	struct rnbd_ctl_login_reply r = {
@@ -68,7 +71,7 @@ void target_build_list(struct frame *f, bool more, uint32_t nr)
 		ctl_add(f, RNBD_CTL_LIST_END, 0, sizeof(struct rnbd_ctl_list_end));
 }
 
-/* Build the reply to the latest ATTACH: the disk in memory. */
+/* Build the reply to the latest ATTACH, with the properties of the disk in memory. */
 static void build_attach_reply(struct frame *f)
 {
 	struct rnbd_ctl_attach_reply r = {
@@ -97,7 +100,10 @@ void target_build_detached(struct frame *f, const struct rnbd_ctl_handle *h, uin
 	memcpy(ctl_add(f, RNBD_CTL_DETACHED, id, sizeof(*h)), h, sizeof(*h));
 }
 
-/* Build an entry about the last segment of the login (slot 1), or a further segment (slot 2). */
+/*
+ * Build a RECLAIM or RELEASED of the last segment of the login (slot 1), a SEGMENT for slot 2, or a
+ * WANT.
+ */
 static void build_lease(struct frame *f, enum base which)
 {
 	static const uint16_t types[] = {
@@ -127,7 +133,7 @@ static void build_lease(struct frame *f, enum base which)
 		memcpy(ctl_add(f, types[which], 0, sizeof(lease)), &lease, sizeof(lease));
 }
 
-/* Build an entry about the handle of the latest ATTACH. */
+/* Build an entry about the latest ATTACH or about receive slots, or one of an unknown type. */
 static void build_entry(struct frame *f, enum base which)
 {
 	struct rnbd_ctl_handle h = {

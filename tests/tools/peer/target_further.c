@@ -35,7 +35,10 @@ void target_further_begin(struct rnbd_ctl_login_reply *r)
 	memcpy(r->join_key, key, sizeof(key));
 }
 
-/* Accept a request for a further connection. Return false if it is none. */
+/*
+ * Accept a connection request for a further connection that the session lacks. Return false for any
+ * other request.
+ */
 bool target_further_request(struct rdma_cm_id *id, const struct rnbd_cm_req *req)
 {
 	uint32_t nr = le16toh(req->conn);
@@ -114,7 +117,7 @@ void target_further_entry(struct conn *c, const struct ctl *entry)
 		amiss("an entry of type %u on queue %u", entry->type, c->queue);
 }
 
-/* Close a connection, and discard its frames that still wait. */
+/* Close a connection, and discard its received frames that were not served yet. */
 void target_further_drop(struct conn *c)
 {
 	uint32_t i;

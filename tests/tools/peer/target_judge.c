@@ -79,7 +79,10 @@ uint64_t violations(const char *kind)
 	return counted(VIOLATIONS, kind && *kind ? kind : NULL);
 }
 
-/* Expect one more violation, of this kind only. */
+/*
+ * Expect that the client has counted one violation, of the kind of @why only, or none if @why is
+ * not the text of a violation. @all and @of_kind: counts before the case.
+ */
 void must_count(const char *why, uint64_t all, uint64_t of_kind)
 {
 	const char *kind = violation_kind(why);
@@ -101,8 +104,9 @@ void must_detach(const char *disk)
 }
 
 /*
- * Expect that an existing disk loses its connection for the reason of the case. A disk whose
- * attachment was closed before (AT_AGAIN) already reconnects because of WITHDRAWN.
+ * Expect that an existing disk loses its connection for the reason of the case. In a case AT_AGAIN,
+ * the disk reports the reason WITHDRAWN, because the target has closed the attachment before the
+ * strike.
  */
 void must_lose(const struct target_case *tc, const char *disk)
 {

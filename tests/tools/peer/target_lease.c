@@ -8,7 +8,8 @@
  * or about receive slots, or an entry that breaks a rule.
  * Ownership: the first connection owns the memory of the pool.
  * Concurrency: one thread.
- * Errors: a client may believe mutated frames, so its entries about segments are not checked.
+ * Errors: a client can accept a mutated frame as valid, so its entries about segments are not
+ * checked.
  */
 #include <string.h>
 
@@ -126,7 +127,9 @@ static void reclaim(struct conn *c)
 	target_send(c, &f);
 }
 
-/* Request more or fewer receive slots from the client, unless a reply is outstanding. */
+/*
+ * Request more or fewer receive slots from the client, unless the previous request is unanswered.
+ */
 static void ask_slots(struct conn *c)
 {
 	uint32_t least = c->peer_slots - (c->credits > 2 ? c->credits - 2 : 0);
@@ -148,7 +151,7 @@ static void resize(struct conn *c)
 	target_send(c, &f);
 }
 
-/* Send a valid entry, perhaps at a wrong time, or an entry that is never valid. */
+/* Send a well-formed entry, possibly at a wrong time, or an entry that is never valid. */
 static void break_a_rule(struct conn *c)
 {
 	static const enum base bases[] = {

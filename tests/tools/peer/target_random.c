@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A target whose frames and replies are valid except for some in each attachment.
+ * A target whose frames and replies are valid, except for a few in each attachment.
  *
- * Operation: random numbers of the attachment determine the invalid frames and the kind of damage.
- * The progress of the attachment also depends on the client. Most attachments have an elastic pool
- * and several connections. A run without all kinds of entries continues for longer, and finally
- * fails.
+ * Operation: the random numbers of an attachment determine which frames are mutated, and how. The
+ * order of events also depends on the client. Most attachments have an elastic pool and several
+ * connections. A run lasts up to five times longer if some kinds of frames or entries have not
+ * occurred yet, and fails if any kind is still missing at the end.
  * Ownership, Concurrency, Errors: as in target.c.
  */
 #include <string.h>
@@ -55,7 +55,10 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 		tally->refused += !!job.status;
 		note("%s", job.said);
 	} else {
-		/* each command ends on an I/O error; the loop below starts it again */
+		/*
+		 * each read or write ends on an I/O error; the for loop below starts the command
+		 * again
+		 */
 		snprintf(command, sizeof(command),
 			 "for at in 0 2 4; do\n"
 			 "while dd if=%s of=/dev/null bs=128k skip=$at count=2 iflag=direct;"
@@ -72,7 +75,7 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 				tally->lost++;
 			}
 		}
-		/* the commands may hang until the disk is removed */
+		/* the reads and writes can hang until the disk is removed */
 		target_job_run(&job, "rnbd detach --force %s", job.said);
 		if (job.status)
 			amiss("detach failed: %s", job.said);
@@ -84,7 +87,8 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 }
 
 /*
- * Slow machines may need more time to see a refused and a lost attachment and all kinds of entries.
+ * Continue up to five times longer until an attachment was refused, a connection was lost, and all
+ * kinds of entries have occurred, for slow machines.
  */
 static bool random_goes_on(const struct tally *tally, uint64_t began, uint32_t seconds)
 {

@@ -66,7 +66,7 @@ static bool request_valid(const struct rdma_conn_param *conn, struct rnbd_cm_req
 	return true;
 }
 
-/* Return true if the client may reconnect, or attach again, after a strike. */
+/* Return true if the case lets the client reconnect, or attach again, after a strike. */
 static bool may_return(void)
 {
 	return target.tc && (target.tc->also == RELENT || target.tc->also == PERSIST);
@@ -80,7 +80,7 @@ static void on_request(struct rdma_cm_event *event)
 	struct rnbd_cm_req req;
 	uint32_t len = sizeof(rep);
 
-	/* The client may retry after this strike: drop its previous connection. */
+	/* This case lets the client retry after the strike: drop the previous connection. */
 	if (c->id && c->gone && may_return())
 		target_further_drop(c);
 	if (target.further && event->param.conn.private_data_len >= sizeof(req)) {
@@ -115,7 +115,7 @@ static void on_request(struct rdma_cm_event *event)
 		rng_mutate(target.mutate, (uint8_t *)&rep, &len, len);
 		target.mutated++;
 	}
-	/* a client with few credits requests more slots */
+	/* announce few slots, so that the client sends SLOTS for more */
 	if (target.mutate && len == sizeof(rep) && rng_below(target.mutate, 2))
 		rep.ring_slots = htole16(RNBD_RING_SLOTS_MIN);
 	target.req = req;
@@ -139,7 +139,7 @@ static void let_in(struct conn *c)
 	else
 		target_build_grant(&f);
 	target_patch(f.b, target.tc->grant, ARRAY_SIZE(target.tc->grant));
-	/* patches of the frame header are lost: target_send() fills it in */
+	/* a patch of the frame header has no effect, because target_send() fills in the header */
 	target_send(c, &f);
 }
 
@@ -155,7 +155,7 @@ static void on_proof(struct conn *c, const struct ctl *entry)
 	if (target.struck)
 		return;
 	if (!target_auth_take(entry, !c->lax)) {
-		/* the mutated frame may have been the challenge */
+		/* a mutated challenge can be the cause of the wrong proof */
 		if (c->lax) {
 			target_build(&f, DENIAL);
 			target_send(c, &f);
@@ -199,7 +199,7 @@ static void on_login(struct conn *c, const struct ctl *entry)
 	target_send(c, &f);
 }
 
-/* Check an ATTACH: the generation of an index must not decrease. Record it as the latest. */
+/* Check an ATTACH: the generation of an index must not decrease. Record the ATTACH in @target. */
 static bool attach_valid(const struct ctl *entry)
 {
 	struct rnbd_ctl_attach a;
@@ -229,7 +229,10 @@ static void on_attach(struct conn *c, const struct ctl *entry)
 	bool due = tc->when == AT_ATTACH || (tc->when == AT_AGAIN && target.live);
 	static struct frame f;
 
-	/* after a strike, reply only if the case lets the client retry, or strikes again */
+	/*
+	 * after a strike, answer only if the case lets the client retry (RELENT) or strikes again
+	 * (PERSIST)
+	 */
 	if (!attach_valid(entry) || (tc->when == AT_ATTACH && target.struck && !may_return()))
 		return;
 	due &= !target.struck || tc->also == PERSIST;
@@ -284,7 +287,7 @@ static void on_release(struct conn *c, const struct ctl *entry)
 	target.released++;
 }
 
-/* Answer a QUERY: the request has no reply yet, or its reply is in flight. */
+/* Answer a QUERY with EXECUTING: the request has no reply yet, or its reply is in flight. */
 void target_answer_query(struct conn *c, const struct ctl *entry)
 {
 	struct rnbd_ctl_query q;
@@ -302,7 +305,8 @@ void target_answer_query(struct conn *c, const struct ctl *entry)
 static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 {
 	/*
-	 * a copy: target_strike() and others may receive frames on @c while they wait for credits
+	 * a copy of the frame: target_strike() and others can receive further frames on @c while
+	 * they wait for credits
 	 */
 	static struct conn entries;
 	struct ctl entry;
@@ -366,7 +370,7 @@ static void move_data(const struct rnbd_req_entry *e)
 		if (bytes > left)
 			bytes = left;
 		if (unit >= most || bytes > (most - unit) * RNBD_UNIT_SIZE) {
-			/* a mutated grant may have announced a larger pool */
+			/* a mutated grant has possibly announced a larger pool */
 			if (!target.mutate)
 				amiss("an extent beyond the pool at unit %u", unit);
 			return;
@@ -403,7 +407,10 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 		reply.tag = e->tag;
 		reply.status = 0;
 		reply.length = e->length;
-		/* the disk may have been enlarged beyond the memory that backs it */
+		/*
+		 * a CAPACITY or ATTACH_REPLY has possibly announced more bytes than the disk in
+		 * memory has
+		 */
 		if (closed || length > DISK_BYTES || offset > DISK_BYTES - length) {
 			reply.status = htole16(closed ? RNBD_ST_CLOSED : RNBD_ST_RANGE);
 			reply.length = 0;
@@ -433,7 +440,7 @@ static void serve_frame(struct conn *c, const uint8_t *frame, uint32_t len)
 		amiss("a frame of type %u from a client", copy[0]);
 }
 
-/* Serve the frames that wait; while one is served, more may be added. */
+/* Serve the frames that were put off. While a frame is served, further frames can be put off. */
 static void serve_put_off(void)
 {
 	while (target.nr_put_off) {
@@ -492,7 +499,7 @@ void target_serve(void)
 	serve_put_off();
 	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
 		serve_frame(c, frame, len);
-		/* frames that target_has_credit() has put off, before later ones */
+		/* serve the frames that target_has_credit() has put off before later frames */
 		serve_put_off();
 	}
 	serve_further();

@@ -12,7 +12,10 @@ void target_patch(uint8_t *bytes, const struct patch *p, size_t nr)
 		patch_apply(bytes, &p[i], target.rel);
 }
 
-/* Wait for the credits that a well-behaved target needs. Return false if there are none. */
+/*
+ * Wait until the target has more than one credit, as a well-behaved target does before it sends.
+ * Return false if the wait fails.
+ */
 bool target_has_credit(struct conn *c)
 {
 	uint64_t end = deadline(GONE_MS);
@@ -21,7 +24,10 @@ bool target_has_credit(struct conn *c)
 
 	while (c->credits <= 1 && !c->gone && now_ms() < end) {
 		frame = conn_receive(c, 0, &len, 0);
-		/* Serve these frames later; after a strike the target answers no requests. */
+		/*
+		 * Put the frame off until later. After a strike, drop it, because the target
+		 * answers no requests.
+		 */
 		if (!frame || (target.struck && !target.mutate) ||
 		    target.nr_put_off == PUT_OFF_MAX)
 			continue;
@@ -72,7 +78,7 @@ static void endless_list(struct conn *c)
 	}
 }
 
-/* Send a valid frame; in random mode, it may be mutated. */
+/* Send a valid frame; in random mode, mutate some of these frames. */
 void target_send(struct conn *c, struct frame *f)
 {
 	frame_seal(c, f);
@@ -117,7 +123,10 @@ void target_strike(struct conn *c)
 		target.silent = true;
 	else if (tc->also == STARVE)
 		c->mute = true;
-	/* the client may use the handle at once, even if the reply is lost */
+	/*
+	 * the handle is attached even if the client gets no valid reply: the client can use or
+	 * detach it
+	 */
 	target.attached |= tc->base == ATTACH_REPLY || tc->also == LOST;
 	while (frames-- && tc->base && tc->also != ENDLESS && tc->also != OVERDRAW) {
 		target_build(&f, tc->base);
@@ -133,7 +142,8 @@ void target_strike(struct conn *c)
 	}
 	if (tc->also == HANG_UP) {
 		/*
-		 * the client's frame may arrive before the last message of the connection manager
+		 * wait: the client's frame can arrive before the last message of the connection
+		 * manager
 		 */
 		uint64_t end = deadline(GONE_MS);
 

@@ -18,7 +18,10 @@
 #define Z(field, value)		PATCH(24, struct rnbd_ctl_capacity, field, ABSOLUTE, value)
 #define L(field, value)		PATCH(24, struct rnbd_ctl_lease, field, ABSOLUTE, value)
 #define Q(field, value)		PATCH(24, struct rnbd_ctl_slots, field, ABSOLUTE, value)
-/* @value is added to the right value; all bodies have index and generation at the same place. */
+/*
+ * @value is added to the right id, generation or index. All bodies have the index and the
+ * generation at the same offsets.
+ */
 #define K_ID(value)		PATCH(16, struct rnbd_ctl, id, CTL_ID, value)
 #define V_GENERATION(value)	PATCH(24, struct rnbd_ctl_handle, generation, GENERATION, value)
 #define V_INDEX(value)		PATCH(24, struct rnbd_ctl_handle, index, INDEX, value)
@@ -146,7 +149,10 @@ const struct target_case target_table[] = {
 	{ "attach-reply-to-request", AT_ATTACH, REPLY, "" },
 	{ "attach-list", AT_ATTACH, DISCOVER_REPLY, TYPE },
 	{ "attach-refused", AT_ATTACH, NO_ATTACHMENT, "the port offers no such enabled export" },
-	/* the client knows of no such attachment, so it retries for a while */
+	/*
+	 * the target reports an attachment that the client does not have: the client retries for a
+	 * while
+	 */
 	{ "attach-attached", AT_ATTACH, NO_ATTACHMENT, .p = { T(status, RNBD_ST_ATTACHED) },
 	  .also = RELENT },
 	{ "attach-refused-attached", AT_ATTACH, NO_ATTACHMENT, "this host has the export attached",
@@ -244,7 +250,7 @@ const struct target_case target_table[] = {
 	{ "reply-and-hang-up", AT_REQUEST, REPLY, "", .also = HANG_UP, .late = true },
 	{ "segment-key", AT_REQUEST, REPLY, "", .grant = { S(0, rkey, 0x7654321) } },
 	{ "segment-address", AT_REQUEST, REPLY, "", .grant = { S(0, addr, 4096) } },
-	/* a client with a secret, and a client without one that is asked for it */
+	/* a client with a secret, and a client without one that is asked to authenticate */
 	{ "secret", AT_LIVE, .secret = true },
 	{ "secret-not-asked", AT_LOGIN, LOGIN_REPLY, NOT_ASKED, .secret = true },
 	{ "secret-list-not-asked", AT_LIST, DISCOVER_REPLY, NOT_ASKED, .secret = true },
@@ -312,7 +318,7 @@ const struct target_case target_table[] = {
 	{ "capacity-odd", AT_LIVE, NEW_CAPACITY, LIMITS, { Z(capacity, 1) } },
 	{ "capacity-signed", AT_LIVE, NEW_CAPACITY, LIMITS, { Z(capacity, -512) } },
 	{ "capacity-reserved", AT_LIVE, NEW_CAPACITY, RESERVED, { Z(reserved[1], 1) } },
-	/* the client ignores an unknown index: it may be that of a former attachment */
+	/* the client ignores an unknown index, which can be that of a former attachment */
 	{ "capacity-unknown", AT_LIVE, NEW_CAPACITY, .p = { V_INDEX(7) } },
 	{ "capacity-generation-high", AT_LIVE, NEW_CAPACITY, HANDLE, { V_GENERATION(1) } },
 	{ "capacity-generation-0", AT_LIVE, NEW_CAPACITY, HANDLE, { Z(generation, 0) } },

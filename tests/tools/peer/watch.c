@@ -2,10 +2,10 @@
 /*
  * Events, log and counters of the kernel during a case.
  *
- * Operation: "rnbd monitor" writes events to a file, one per line. A case with an expected end of
- * its session waits for that line; if the session was live, the kernel log must also contain the
- * reason. The case records which counters of the target must increase. At the end of the case all
- * its sessions must be dead, and each counter must have increased as recorded.
+ * Operation: "rnbd monitor" writes events to a file, one per line. A case that expects the end of
+ * its session waits for the line with this event; if the session was live, the kernel log must also
+ * contain the reason. The case records which counters of the target must increase. At the end of
+ * the case all its sessions must be dead, and each counter must have increased as recorded.
  * Ownership: files stay open until the program ends.
  * Concurrency: one thread. Well-behaved clients may use the target concurrently.
  * Errors: an unexpected value fails the case. Without --monitor nothing is watched.
@@ -161,7 +161,10 @@ void counters_open(void)
 	globfree(&found);
 }
 
-/* Find a counter. Return NULL if none is watched, or if it does not exist (an error). */
+/*
+ * Find a counter. Return NULL if no counters are watched, or if this one does not exist, which
+ * fails the case.
+ */
 static struct counter *find_counter(const char *dir, const char *word)
 {
 	char name[64];
@@ -176,7 +179,7 @@ static struct counter *find_counter(const char *dir, const char *word)
 	return NULL;
 }
 
-/* Expect a violation if @reason is the text of one. */
+/* Expect the target to count a violation if @reason is the text of a protocol error. */
 void counter_due_fault(const char *reason)
 {
 	struct counter *counter;
@@ -257,7 +260,10 @@ static void counters_check(void)
  * Events
  */
 
-/* Wait for a line with @event and then @reason; "*": any reason except our own disconnect. */
+/*
+ * Wait for a line in which @reason follows @event. If @reason is "*", accept any reason except a
+ * disconnect by the client.
+ */
 bool monitor_tells(const char *event, const char *reason)
 {
 	uint64_t end = deadline(TELL_MS);
@@ -282,7 +288,7 @@ bool monitor_tells(const char *event, const char *reason)
 		if (!session_of(line))
 			return true;
 		counter_due_fault(why);
-		/* the log may contain less about a session that was never live */
+		/* the log need not have the end of a session that was never live */
 		return !strstr(line, " live -> ") || log_tells(session_of(line), last);
 	}
 	return !monitor || amiss("rnbd monitor reported: %s; expected: %s", last, reason);
