@@ -28,7 +28,7 @@
  */
 u32 rnbdt_page_size(u64 bits, u64 cap, u32 least)
 {
-	/* The lowest set bit of @bits is the largest power of two that divides all of the values. */
+	/* The lowest set bit of @bits is the largest power of two that divides all the values. */
 	u64 sizes = cap & (((bits & -bits) << 1) - 1) & U32_MAX;
 
 	/* Clear all bits except the highest one. */

@@ -51,8 +51,8 @@
 
 /*
  * Limits in units of the size of the largest segment, and the number of such segments in a pool
- * at its ceiling, unless a limit applies. A pool has several segments because a segment can be
- * returned only as a whole, when no request uses any part of it.
+ * at its ceiling, unless one of these limits applies. A pool has several segments because a
+ * segment can be returned only as a whole, when no request uses any part of it.
  */
 #define RNBDT_SEGMENT_UNITS_MIN	256U
 #define RNBDT_SEGMENT_UNITS_MAX	4096U
@@ -61,7 +61,7 @@
 /* A request that the storage has not completed this many ns after its arrival counts as slow. */
 #define RNBDT_POOL_HUNG		NSEC_PER_SEC
 
-/* Slots for the space of one largest segment beyond the floor: smaller segments can fill it. */
+/* Slots for each largest segment that fits beyond the floor: smaller ones can take its place. */
 #define RNBDT_SLOTS_PER_SEGMENT	8
 
 /**
@@ -304,8 +304,8 @@ static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnb
 {
 	/*
 	 * A request that the storage has completed does not count: only the client can still delay
-	 * the reply, by withholding credits. Nor does a request that arrived long after RECLAIM was
-	 * sent.
+	 * the reply, by withholding credits. A request that arrived long after RECLAIM was sent
+	 * does not count either.
 	 */
 	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
 }

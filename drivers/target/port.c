@@ -82,7 +82,7 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (rdma_protocol_iwarp(dev, id->port_num))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "iWARP is not supported");
-	/* The target's queue pair takes over this count: it would repeat a refused SEND forever. */
+	/* The target's queue pair uses this count: without a receive, a SEND would never fail. */
 	if (conn->rnr_retry_count == RNBDT_RNR_FOREVER)
 		return rnbdt_port_reject(id, RNBD_ST_MALFORMED,
 					 "the RNR retry count is unlimited");
@@ -117,7 +117,7 @@ static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const
 		pr_warn("port %s: %s\n", rnbdt_port_name(port), reason);
 	}
 	up_write(&rnbdt_lock);
-	/* If @ours is false, another context destroys the listener. */
+	/* If this is false, another context destroys the listener. */
 	return ours;
 }
 

@@ -4,9 +4,9 @@
  *
  * Operation
  *
- * A single limit covers the rings, requests and queue pairs of all queues, the memory that requests
- * need while they are in flight, and the memory of attachments (attached.c). Each host may use
- * seven eighths of the limit.
+ * A single limit covers the rings, requests and queue pairs of all queues, the memory that
+ * requests need while they are in flight, and the memory of attachments (attached.c). Each host
+ * may use seven eighths of the limit.
  *
  * The queues of a session have a floor, like a pool (budget.c): the memory with which each queue
  * begins. The floor is charged at the login as far as the limits allow, so that the memory is
@@ -23,11 +23,11 @@
  *
  * The host lock protects the accounts of the host and of its sessions. All hosts share the sums,
  * which are atomic. A context first charges the memory, then compares the sums with the limits,
- * and cancels the charge if a limit is exceeded. A full barrier separates charge and comparison,
- * because the context can charge one sum and then read another one. So a limit can be exceeded
- * only until the comparison, but if several contexts charge the last memory at the same time,
- * all of them can be refused. Memory of requests in flight is charged without the host lock, so
- * these accounts are atomic. A changed limit applies to later charges only.
+ * and cancels the charge if a limit is exceeded. A full barrier separates charge and comparison:
+ * of two contexts that charge different sums, at least one sees both charges. So a limit can be
+ * exceeded only until the comparison, but if several contexts charge the last memory at the same
+ * time, all of them can be refused. Memory of requests in flight is charged without the host lock,
+ * so these accounts are atomic. A changed limit applies to later charges only.
  *
  * Errors
  *

@@ -10,8 +10,7 @@
  * A refused login takes none, because well-behaved clients repeat it. While the bucket is empty,
  * connections in the name of the host are refused before a queue pair is created. Only
  * authenticated logins take tokens. The end of a session returns no token, however long the
- * session lasted: otherwise a host could get tokens back by keeping hundreds of sessions for just
- * that long.
+ * session lasted: otherwise a host could keep hundreds of sessions until it gets their tokens back.
  *
  * Requests to attach have another bucket (attach_burst, attach_rate), because a client could
  * guess names of exports with them. Each request takes one token, even if it is refused, unless
@@ -21,7 +20,7 @@
  * A request that ends an ownership (RNBD_ATTACH_DISOWN) takes no token. Such a request allocates
  * nothing, and its answer is always the same, so that it reveals no names of exports. The request
  * takes rnbdt_lock for writing only once per ownership, and the ATTACH that began the ownership
- * took a token. The client sends it only once, so a refusal would leave the export owned.
+ * took a token. The client sends the request only once, so a refusal would leave the export owned.
  *
  * A refusal carries the time after which the client should retry. If the bucket of logins is
  * empty, this is the time until it has a token, but at most RNBDT_BUSY_RETRY_MAX_MS.
@@ -48,7 +47,10 @@
 #include "rate.h"
 #include "session.h"
 
-/* Milliseconds after which a client should retry: limits for RNBD_ST_BUSY, and for RNBD_ST_LIMIT */
+/*
+ * Milliseconds after which a client should retry: least and most after RNBD_ST_BUSY, and a fixed
+ * time after RNBD_ST_LIMIT
+ */
 #define RNBDT_BUSY_RETRY_MS	100
 #define RNBDT_BUSY_RETRY_MAX_MS	10000
 #define RNBDT_LIMIT_RETRY_MS	1000

@@ -5,16 +5,16 @@
  * Operation: a host reaches an export on a port if the export allows the host and the port
  * offers the export. For each connection request, the target must know whether the host reaches
  * any export at all, and a host can have permission for thousands of exports. Therefore each port
- * has two counts for each host: of the exports that the host reaches, and of those of them that
- * are enabled. The counts change when a link in configfs is created or removed, and when an export
- * is enabled or disabled. For an ATTACH, the target looks up the export by its name, and then the
- * permission of the host for this export.
+ * has two counts for each host: one of all exports that the host reaches, and one of the enabled
+ * exports among these. The counts change when a link in configfs is created or removed, and when
+ * an export is enabled or disabled. For an ATTACH, the target looks up the export by its name, and
+ * then the permission of the host for this export.
  *
  * Ownership: configfs owns the links; a port owns its counts.
  *
  * Concurrency: a change holds rnbdt_lock for writing, a lookup holds it at least for reading.
- * Memory is allocated without I/O: memory reclaim can wait for a disk of a client whose login waits
- * for rnbdt_lock.
+ * Memory is allocated without I/O: memory reclaim can wait for a disk of a client whose login
+ * waits for rnbdt_lock.
  *
  * Errors: if there is no memory, the link is refused and the counts remain unchanged.
  */

@@ -253,11 +253,11 @@ void rnbdt_queue_submitted(struct rnbdt_queue *q)
 
 /*
  * Return whether a request completes during its submission. Other requests of its frame can
- * complete then, too, so their replies are sent together when all of them are submitted.
+ * complete during the same submission, so the replies are sent together when it has ended.
  */
 static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 {
-	/* The submitter sends replies of submit->queue only, but can submit requests of others. */
+	/* The submitter sends only replies of submit->queue, but can submit for other queues. */
 	return in_task() && treq->att && READ_ONCE(treq->submit->submitter) == current &&
 	       READ_ONCE(treq->submit->queue) == treq->queue;
 }

@@ -112,7 +112,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	struct rnbdt_queue *q;
 	struct blk_plug plug;
 
-	/* A cgroup can block this task for long, so replies must not wait until its end. */
+	/* A cgroup can block this task for long: do not delay replies until the submission ends. */
 	if (READ_ONCE(reply_batch) && likely(!READ_ONCE(submit->att->in_cgroup)))
 		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);
@@ -121,8 +121,8 @@ void rnbdt_submit_work(struct work_struct *work)
 	blk_finish_plug(&plug);
 	WRITE_ONCE(submit->submitter, NULL);
 	/*
-	 * The queue is not freed before this work item was flushed. The pointer is NULL if only
-	 * other queues have added requests to the list so far, for a host in a cgroup.
+	 * The queue is not freed before this work item was flushed. The pointer is still NULL if
+	 * the host is in a cgroup and only other queues have added requests to the list.
 	 */
 	q = READ_ONCE(submit->queue);
 	if (likely(q))

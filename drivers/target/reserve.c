@@ -11,8 +11,8 @@
  * When a segment is freed, its blocks are zeroed and added to the reserve of their node if that
  * has less than pool_reserve_mb. After a grant has taken blocks, a work item fills the reserve
  * only up to half of pool_reserve_mb, so that memory that no grant needs soon stays available to
- * others. When the machine is short of memory, a shrinker frees blocks, and no block is added to
- * a reserve for RNBDT_RESERVE_PAUSE.
+ * other users. When the machine is short of memory, a shrinker frees blocks, and no block is added
+ * to a reserve for RNBDT_RESERVE_PAUSE.
  *
  * Ownership: the reserve owns its pages. They are not charged to a host, and are not part of the
  * limit of all pools. The exit of the module frees them.
@@ -155,7 +155,7 @@ static bool rnbdt_reserve_is_low(const struct rnbdt_reserve *reserve)
 
 static void rnbdt_reserve_fill_node(const struct rnbdt_reserve *reserve, int node)
 {
-	/* Direct reclaim would shrink the reserve. Pages of other nodes do not belong into it. */
+	/* No direct reclaim, which would shrink the reserve, and no pages of other nodes. */
 	gfp_t gfp = GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN | __GFP_THISNODE;
 	unsigned int order = RNBDT_RESERVE_MAX;
 

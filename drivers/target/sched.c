@@ -51,8 +51,8 @@
 #include "session.h"
 
 /*
- * If the cost in flight has fallen to the value at which requests are dequeued, dequeue waiting
- * requests until it reaches the window. Called under the lock.
+ * If the cost in flight has fallen to sched->low, dequeue waiting requests until the cost reaches
+ * the window. Called under the lock.
  */
 static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 {
@@ -73,8 +73,8 @@ static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 
 /*
  * Submit dequeued requests. A request can be completed and freed as soon as it is in the list of
- * its work item. Only the request that made the list non-empty cannot, because only this context
- * queues the work item for the list.
+ * its work item. Only the request that made the list non-empty cannot be completed yet, because
+ * only this context queues the work item of the list.
  */
 static void rnbdt_sched_submit(struct list_head *ready)
 {

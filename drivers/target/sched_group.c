@@ -12,10 +12,10 @@
  * for its hosts, their sessions and their attachments; drr.c selects waiting requests by these
  * nodes (sched.c).
  *
- * A host that is in a cgroup has a lane of its own at each storage that bypasses the page cache:
- * a window, and a tree of waiting requests. The block layer can hold back the requests of such a
- * host for long. In a common window they would displace the requests of other hosts. So the
- * cgroup decides the share of such a host, and not this scheduler.
+ * A host that is in a cgroup has a lane of its own at each storage whose I/O bypasses the page
+ * cache: a window, and a tree of waiting requests. The block layer can hold back the requests of
+ * such a host for long. In a common window they would displace the requests of other hosts. So
+ * the cgroup decides the share of such a host, and not this scheduler.
  *
  * Ownership
  *

@@ -13,8 +13,8 @@
  *
  * Ownership
  *
- * The caller owns a segment until it adds it to the pool of its session (pool.c). The pages are
- * zeroed before the client gets a key, so the client never sees data of another client.
+ * The caller owns a segment until it adds the segment to the pool of the session (pool.c). The
+ * pages are zeroed before the client gets a key, so the client never sees data of another client.
  *
  * Concurrency
  *
@@ -137,10 +137,10 @@ struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool
 }
 
 /*
- * Return whether large pages may be registered. The driver must pass the page size of a memory
- * region to the device. erdma supports large pages only for memory of user space, and vmw_pvrdma
- * always passes the page size of the kernel: with large pages, these devices would access memory
- * outside the segment.
+ * Return whether large pages may be registered: with any driver if large_pages is 2; if it is 1,
+ * with drivers that are known to pass the page size of a memory region to the device. erdma
+ * supports large pages only for memory of user space, and vmw_pvrdma always passes the page size
+ * of the kernel: with large pages, these devices would access memory outside the segment.
  */
 static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
 {

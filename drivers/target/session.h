@@ -282,7 +282,7 @@ struct rnbdt_auth {
  * @stopped: the target no longer reclaims segments of the session; host lock
  * @claim: claim allocated for the session to leave behind, or NULL; login work, then teardown
  * @claims: the session leaves a claim behind; host lock
- * @no_claim: protocol error of the client: the session leaves no claim; written without a lock
+ * @no_claim: the client violated the protocol, so no claim is left; written without a lock
  * @claim_until: monotonic time in ns at which the claim that the session has taken over expires;
  *	host lock
  * @queue_bytes: bytes charged for queues, including @queue_reserved; written under the host
@@ -396,7 +396,7 @@ struct rnbdt_login {
 /**
  * struct rnbdt_ctl_slot - a control request of the client
  * @entry: in a list of struct rnbdt_ctl
- * @type: RNBD_CTL_ATTACH; or RNBD_CTL_DETACH, if no attachment had the handle on its arrival
+ * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had the handle when it arrived
  * @id: id of the entry, which the answer repeats
  * @attach: request of an ATTACH
  * @grant: answer to an ATTACH

@@ -7,30 +7,31 @@
  * When memory is short, the sessions divide the budget in proportion to the weights of their
  * hosts. The sessions of a host have equal parts of its weight, and together no more than the
  * limit of the host. The share of a session is its weight times a common number, the level
- * (level.c), but at least its floor and at most its demand. Memory that slow storage uses is of
- * no use to the session, so up to a limit it increases the floor (rule R7, budget.c).
+ * (level.c), but at least its floor and at most its demand. A session cannot use memory that its
+ * requests in slow storage occupy. So up to a limit this memory increases the floor (budget.c),
+ * and the other disks of the session keep memory.
  *
  * A session is hungry if it wants more than the limits leave. Segments are reclaimed for hungry
  * sessions below their share, and for logins that wait for their floor, until enough is about to
- * be returned. They are reclaimed from sessions above their share, the newest first, one of each
- * session in turn. Nothing is reclaimed for a session that has its share (rule R9).
+ * be returned. They are reclaimed from sessions above their share: one segment of each session in
+ * turn, the newest segment first. Nothing is reclaimed for a session that has its share.
  *
- * A session normally keeps its share. As all its segments may be larger than its excess, there
- * are two exceptions if nothing else is left. For the floor of a login, a session may be reduced
- * to its floor and the memory that slow storage uses. For hungry sessions, it may fall below its
- * share by three quarters of the lack of the hungriest session, so that the largest lack becomes
- * smaller each time.
+ * A session normally keeps its share. But if each of its segments is larger than its excess above
+ * the share, nothing can be reclaimed. So there are two exceptions if the rest does not suffice.
+ * For the floor of a login, other sessions may be reduced to their own floors, increased as above.
+ * For hungry sessions, a session may fall below its share by at most three quarters of the lack
+ * of the hungriest session. So it then lacks less than that one, and the largest lack falls.
  *
  * Ownership: the share work has a reference on each session and host in its lists. The sessions
  * contain their shares.
  *
  * Concurrency
  *
- * There may be thousands of sessions. So a session or a login that lacks memory only queues the
+ * There can be thousands of sessions. So a session or a login that lacks memory only queues the
  * share work, which runs at most once per RNBDT_SHARE_PERIOD. The share work locks the host of
  * one session at a time and looks at each session once, then searches the level without a lock.
- * Each later step checks that the session is still live. The numbers of a session may have
- * changed since they were read; a share may be as old as a run takes.
+ * Each later step checks that the session is still live. The numbers of a session can have
+ * changed since the run has read them, so a share can be out of date by the duration of a run.
  *
  * Errors: none. lease.c disconnects a client that does not return a segment in time.
  */
@@ -63,27 +64,27 @@
 /* Jiffies after which a reclaimed segment no longer counts as about to be returned */
 #define RNBDT_SHARE_WAIT	HZ
 
-/* Age in jiffies of the latest look for slow requests at which a new one is needed */
+/* Age in jiffies at which the result of the latest scan for slow requests is too old */
 #define RNBDT_SHARE_FRESH	HZ
 
-/* Fraction bits of the weight of a session */
+/* Number of fraction bits in the weight of a session */
 #define RNBDT_WEIGHT_SHIFT	8
 
 /* Earliest jiffies of the next run, or 0; written by the share work */
 static unsigned long rnbdt_share_next;
-/* Another run is needed after lease works have looked for slow requests; share work */
+/* Another run is needed after lease works have scanned for slow requests; share work only */
 static bool rnbdt_share_again;
 
 /**
- * struct rnbdt_shares - a run of the share work
+ * struct rnbdt_shares - state of a run of the share work
  * @hosts: hosts with live sessions, rnbdt_host.share, each with a reference
- * @parts: sessions whose share depends on the level, or from which memory may be reclaimed,
+ * @parts: sessions whose share depends on the level, or from which memory can be reclaimed,
  *	rnbdt_session.lease.part, each with a reference; the other sessions are settled
  * @charged: bytes that are charged for the pools of all live sessions
  * @settled: bytes of the shares of settled sessions
  * @free: bytes that sessions may be granted before others return any
- * @lack: bytes that all hungry sessions lack to their shares
- * @most_lack: bytes that the hungriest session lacks
+ * @lack: bytes by which hungry sessions are below their shares, sum of all
+ * @most_lack: bytes by which the hungriest session is below its share
  * @pending: bytes that clients are about to return
  */
 struct rnbdt_shares {
@@ -111,7 +112,7 @@ static bool rnbdt_share_counts(const struct rnbdt_session *s)
 	return READ_ONCE(s->state) == RNBDT_LIVE && s->account.pool_bytes;
 }
 
-/* Return the part of the weight of its host that a session has, with fraction bits. */
+/* Return the weight of a session: an equal part of the weight of its host. */
 static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 {
 	u32 weight = READ_ONCE(s->host->weight) << RNBDT_WEIGHT_SHIFT;
@@ -120,8 +121,9 @@ static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 }
 
 /*
- * Return the bytes that a session keeps in any case: its floor, which includes memory that slow
- * storage uses, or all its segments except those that it can return now.
+ * Return the bytes that a session keeps in any case: its floor, increased by memory that slow
+ * storage uses, or, if that is more and slow storage uses reclaimed segments, all its segments
+ * except the reclaimed ones that it can return now.
  */
 static u64 rnbdt_share_least(const struct rnbdt_session *s)
 {
@@ -136,7 +138,8 @@ static u64 rnbdt_share_least(const struct rnbdt_session *s)
 
 /*
  * Return the bytes of reclaimed segments that the client is about to return. Segments that slow
- * storage uses, or that the client keeps for long, do not count: others are reclaimed instead.
+ * storage uses, or that the client keeps longer than RNBDT_SHARE_WAIT, do not count: other
+ * segments are reclaimed instead.
  */
 static u64 rnbdt_share_pending(struct rnbdt_session *s)
 {
@@ -208,8 +211,8 @@ static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *
 }
 
 /*
- * Limit the demand of the sessions of a host to the limit of the host, so that they share that
- * equally and other hosts get the rest. Moves the sessions to the list of all hosts.
+ * Limit the demand of the sessions of a host, so that they divide the limit of the host equally
+ * and other hosts get the rest of the budget. Moves the sessions to @shares->parts.
  */
 static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
@@ -222,7 +225,7 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	rnbdt_budget_read(host, &sums);
 	rnbdt_host_unlock(host);
 	share->free = rnbdt_limit_left(sums.elastic, sums.used);
-	/* Claims and closing sessions keep their memory. */
+	/* The remaining charge is that of claims and closing sessions, which keep their memory. */
 	used = rnbdt_limit_left(sums.used, share->charged) + share->settled;
 	level = rnbdt_level_find(&share->parts, rnbdt_limit_left(sums.elastic, used));
 	list_for_each_entry(part, &share->parts, entry)
@@ -343,9 +346,9 @@ static u64 rnbdt_share_usable(struct rnbdt_session *s)
 }
 
 /*
- * Return whether the lease work has recently looked for slow requests of a session; otherwise
- * make it look. Without a recent look, reclaiming could take memory that other disks of the
- * session need while its storage hangs.
+ * Return whether the lease work has recently scanned for slow requests of a session; otherwise
+ * queue the scan. With an old result, segments could be reclaimed that the session needs for its
+ * other disks while the storage of one disk hangs.
  */
 static bool rnbdt_share_looked(struct rnbdt_session *s)
 {
@@ -384,11 +387,12 @@ void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 
 /*
  * Reclaim one segment of a session that holds more than its share. The session keeps its share
- * less @slack, and at least its floor. Returns the bytes.
+ * less @slack, and at least its floor. Returns the bytes of the segment.
  *
- * The client returns a segment that slow storage uses only when the storage has completed the
- * requests. Therefore such a segment is reclaimed in addition to another one: other sessions
- * do not wait for it, and the session keeps segments that it can use.
+ * If slow storage uses segments, one of these is reclaimed in addition, and not counted: the
+ * client can return it only when the storage has completed the requests, and other sessions must
+ * not wait for that. Its size reduces the excess, so the session keeps more segments that it can
+ * use.
  */
 static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 {
@@ -400,7 +404,7 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 	has -= min(has, (u64)s->lease.reclaiming * RNBD_UNIT_SIZE);
 	if (has <= s->lease.share || !rnbdt_share_looked(s))
 		return 0;
-	/* The lease work may have increased the floor since the share was computed. */
+	/* The lease work can have increased the floor since the share was computed. */
 	keep = max(rnbdt_budget_floor(s), rnbdt_limit_left(s->lease.share, slack));
 	excess = rnbdt_limit_left(has, keep);
 	seg = rnbdt_share_slow_victim(s, excess);
@@ -417,8 +421,9 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 }
 
 /*
- * Reclaim @bytes, one segment of each listed session in turn, from all hosts or from @host. A
- * session may fall below its share by @slack. Returns the reclaimed bytes.
+ * Reclaim @bytes, one segment of each listed session in turn: of the sessions of @host, or of all
+ * if @host is NULL. A session may fall below its share by at most @slack. Returns the reclaimed
+ * bytes.
  */
 static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *host,
 			       u64 bytes, u64 slack)
@@ -431,7 +436,7 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 							   lease.part.entry);
 		u64 more = 0;
 
-		/* s->host may be freed, but then it differs from @host, which has a reference. */
+		/* If s->host is freed, it is not @host, on which the run holds a reference. */
 		if ((!host || s->host == host) && rnbdt_session_lock(s)) {
 			more = rnbdt_share_take(s, slack);
 			rnbdt_host_unlock(s->host);
@@ -447,7 +452,7 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 	return taken;
 }
 
-/* Return by how much a session may fall below its share for one that lacks @lack. */
+/* Return by how much a session may fall below its share for another one that lacks @lack. */
 static u64 rnbdt_share_slack(u64 lack)
 {
 	return lack - lack / 4;
@@ -456,7 +461,7 @@ static u64 rnbdt_share_slack(u64 lack)
 /*
  * Reclaim @bytes from sessions above their shares. If that does not suffice, because their
  * segments are larger than the excess, let sessions fall below their shares by at most @slack.
- * These sessions are hungry afterwards, and get smaller segments.
+ * These sessions then become hungry themselves, and are granted smaller segments instead.
  */
 static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_host *host,
 				    u64 bytes, u64 slack)
@@ -464,14 +469,14 @@ static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_ho
 	u64 taken = rnbdt_share_collect(shares, host, bytes, 0);
 	u64 left = rnbdt_limit_left(bytes, taken);
 
-	/* U64_MAX: for a login, sessions may be reduced to their floors. */
+	/* U64_MAX is used for a login: sessions may be reduced to their floors. */
 	if (slack != U64_MAX)
 		slack = min(slack, rnbdt_share_slack(left));
 	if (slack)
 		rnbdt_share_collect(shares, host, left, slack);
 }
 
-/* Reclaim memory for logins and hungry sessions that the limit of their host restricts. */
+/* Reclaim memory for logins and hungry sessions of a host that its limit restricts. */
 static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
 	struct rnbdt_host_share *share = &host->share;
@@ -492,7 +497,7 @@ static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_hos
 					rnbdt_share_slack(share->most_lack));
 }
 
-/* Reclaim the bytes that logins lack to their floors, and hungry sessions to their shares. */
+/* Reclaim the bytes that logins lack for their floors, and hungry sessions for their shares. */
 static void rnbdt_share_serve(struct rnbdt_shares *shares)
 {
 	struct rnbdt_budget_sums sums;
@@ -564,7 +569,7 @@ void rnbdt_share_reclaim(void)
 /**
  * rnbdt_share_exit - stop the share work
  *
- * No session may be left.
+ * All sessions must have ended.
  *
  * Context: process context, module exit.
  */

@@ -5,17 +5,18 @@
  * Operation
  *
  * rnbdt_session_set_state() is the only function that changes the state of a session. The
- * function checks the transition, records the change for netlink listeners and traces it. The
- * peer, the RDMA device, a protocol error or the administrator ends a session through
- * rnbdt_session_close(). The first call sets the state to closing and queues the teardown, which
- * alone frees resources (teardown.c).
+ * function checks the transition, records the change for netlink listeners and traces it. All
+ * code that ends a session calls rnbdt_session_close(), for example after a disconnect, the
+ * removal of the RDMA device, a protocol error or a write of the administrator to configfs. The
+ * first call sets the state to closing and queues the teardown, which alone frees resources
+ * (teardown.c).
  *
  * Ownership
  *
  * rnbdt_sessions holds a reference on each session until its teardown has ended. A session in
- * that list holds references on its host, its port and the module. Code that removes one of
- * these first prevents new sessions, then calls rnbdt_sessions_close(), and need not wait.
- * attached.c does the same for exports.
+ * that list holds references on its host, its port and the module. Code that removes a host or a
+ * port first prevents new sessions of it, then calls rnbdt_sessions_close(). It need not wait for
+ * the end of the sessions. attached.c does the same for exports.
  *
  * Concurrency
  *
@@ -57,7 +58,7 @@
 #include "target.h"
 #include "trace.h"
 
-static DEFINE_SPINLOCK(rnbdt_sessions_lock);	/* rnbdt_sessions, and the lists of ports */
+static DEFINE_SPINLOCK(rnbdt_sessions_lock);	/* rnbdt_sessions, and rnbdt_port.sessions */
 LIST_HEAD(rnbdt_sessions);			/* rnbdt_sessions_lock */
 
 /* Allowed successors of each state, as bits */
@@ -198,7 +199,7 @@ bool rnbdt_join_fail(struct rnbdt_queue *q)
  * @s: session on which the caller has a reference, though not necessarily on its host
  *
  * Context: process context, as rnbdt_host_lock().
- * Return: true, or false if the session is not live: its host may be freed.
+ * Return: true; or false, with nothing locked, if the session is not live: its host can be freed.
  */
 bool rnbdt_session_lock(struct rnbdt_session *s)
 {
@@ -261,7 +262,7 @@ void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q)
  * @s: session on which the caller has a reference
  * @sum: sum of the counters of its present and freed queues
  *
- * User space may call this often, so it must not delay logins or I/O.
+ * User space can read the counters often, so this function must not delay logins or I/O.
  *
  * Context: any; takes no lock.
  */
@@ -434,7 +435,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
  * @port: end the sessions of this port, or NULL
  * @reason: constant text for the log and sysfs
  *
- * The caller must prevent further sessions of that kind before.
+ * Before the call, the caller must prevent further sessions of @host or @port.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -483,11 +484,12 @@ int rnbdt_sessions_wait(const struct rnbdt_port *port)
  * @host: host whose secrets were changed
  * @reason: constant text for the log and sysfs
  *
- * If the host has a secret, this includes sessions without one. A session that has not given its
- * proof yet may stay: it must then prove a secret that the host has at that time.
+ * If the host has a secret now, this includes sessions that began without authentication. If the
+ * client of a session must authenticate but has not sent its proof yet, the session stays as long
+ * as the host has any secret: the proof must then match a secret that the host has at that time.
  *
- * Context: process context without rnbdt_lock; may sleep, but does not wait for the
- * storage: rnbdt_sessions_count_stale_secret() returns 0 when the sessions have ended.
+ * Context: process context without rnbdt_lock; may sleep, but does not wait for the storage. When
+ * the sessions have ended, rnbdt_sessions_count_stale_secret() returns 0.
  */
 void rnbdt_sessions_close_stale_secret(const struct rnbdt_host *host, const char *reason)
 {
@@ -527,8 +529,8 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
  * @host: host
  *
  * Context: process context, host lock held.
- * Return: number of sessions that rnbdt_sessions_close_stale_secret() would close, or has closed
- * and that have not ended yet.
+ * Return: number of sessions that rnbdt_sessions_close_stale_secret() would close now, including
+ * those that it has already closed and that have not ended yet.
  */
 u32 rnbdt_sessions_count_stale_secret(const struct rnbdt_host *host)
 {

@@ -7,9 +7,9 @@
  * and blocks that a queue takes from its session (drivers/client/cache.c). Each figure is the
  * best of REPEAT repetitions, because other load on the machine only makes repetitions slower.
  *
- * These figures are the reason for not using lib/genalloc.c. The functions for allocation, free
- * and first fit of Linux 6.12 were built in user space and measured as below, with a chunk
- * per segment. Nanoseconds on one core of an AMD EPYC virtual machine, gcc 12 -O2:
+ * These figures are the reason for not using lib/genalloc.c. Its functions for allocation, free
+ * and first fit were taken from Linux 6.12, built in user space, and measured in the same way,
+ * with a chunk per segment. Nanoseconds on one core of an AMD EPYC virtual machine, gcc 12 -O2:
  *
  *                                     genalloc    pool.c
  *	1 unit, 64 in flight                67        14
@@ -30,7 +30,7 @@
 #define SEGMENT		512
 #define QUEUES		8
 #define LARGEST		256
-#define REPEAT		200		/* many and short: other load disturbs only some */
+#define REPEAT		200		/* many and short: other load spoils only some */
 
 static struct rnbd_pool pool;
 static struct rnbdc_space space;
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 	printf("alloc + free: a share of %u units in segments of %u, and blocks of such a pool\n",
 	       UNITS, SEGMENT);
 	fresh();
-	measure(false, 1, 0, 50000);	/* lets the CPU reach its full clock rate */
+	measure(false, 1, 0, 50000);	/* warm-up: lets the CPU reach its full clock rate */
 	show("1 unit, nothing in flight", 1, 0, 50000);
 	show("1 unit, 64 in flight", 1, 64, 50000);
 	show("32 units, nothing in flight", 32, 0, 50000);

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the completion of bash with the script that the tool prints. Disks, exports and hosts come
-# from the kernel: tests/packaging/packaging-debian.sh.
+# Test the completion of bash with the script that the tool prints.
+# tests/packaging/packaging-debian.sh tests the completion of names that come from the kernel, those
+# of disks and exports.
 #
 #   completion.sh DIR TOOL      DIR is created and kept
 
@@ -53,7 +54,8 @@ has() {
 	done
 }
 
-# Every command of the help, and every option of its own help, must be offered.
+# Every command in the help of the tool, and every option in the help of each command, must be
+# offered.
 while read -r command; do
 	read -ra words <<<"$command"
 	if [ ${#words[@]} = 2 ]; then
@@ -86,8 +88,8 @@ offers "pagecache" export add disk0 --cache p
 offers "a folder another" export add disk0 --path ""
 offers "a folder/disk.img" export add disk0 --path "a folder/"
 offers "a folder another" export add disk0 --path = a
-# Options are offered where no operand can follow. An address with a port is one operand; the value
-# of an option is none.
+# Where no operand can follow, options are offered. "ADDRESS:PORT" counts as one operand, although
+# bash splits it into words. The value of an option does not count as an operand.
 offers "" attach 10.0.0.1 : 4427 ""
 has --queues -- attach 10.0.0.1 : 4427 disk0 ""
 offers "" attach --queues 4 10.0.0.1 ""
@@ -96,7 +98,8 @@ has --json -- session list ""
 offers "bash" completion ""
 offers "list" help session ""
 
-# Names from configfs must not be executed as shell code, neither here nor in the completed line.
+# Names from configfs must not be executed as shell code: not during the completion, and not when
+# the completed line is run.
 # shellcheck disable=SC2016
 ls() { echo 'plain $(>expanded) *'; }
 # shellcheck disable=SC2016

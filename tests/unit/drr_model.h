@@ -3,10 +3,11 @@
  * Model of hosts and a storage, for tests of the scheduler in front of the storage
  * (drivers/target/drr.c).
  *
- * The storage completes requests in the order in which it receives them. A request takes
- * OVERHEAD_US, and a microsecond per BYTES_PER_US bytes. Requests pass from the scheduler to
+ * The storage completes requests in the order in which it receives them. Each request takes
+ * OVERHEAD_US, plus a microsecond per BYTES_PER_US bytes. Requests pass from the scheduler to
  * the storage while the cost in flight is below WINDOW, as in drivers/target/sched.c. A client
- * keeps a number of requests at the target, its depth: it sends one when another completes.
+ * always has the same number of requests at the target, its depth: when one completes, the
+ * client sends another one.
  */
 #ifndef UNIT_DRR_MODEL_H
 #define UNIT_DRR_MODEL_H
@@ -58,7 +59,7 @@ struct disk {
 	struct session *session;
 	struct request reqs[DEPTH_MAX];
 	u32 depth;
-	u32 small, large, per_mille;	/* bytes of requests, share of the large ones */
+	u32 small, large, per_mille;	/* request sizes in bytes; large requests per 1000 */
 	bool started;
 	u64 bytes, added, taken;
 };
@@ -187,13 +188,16 @@ static inline void start(struct disk *disk)
 		enter_next(disk, &disk->reqs[i]);
 }
 
-/* Complete the oldest request of the storage; its client sends the next one. */
+/* Complete the oldest request of the storage. The client of this request sends the next one. */
 static inline struct request *complete(void)
 {
 	struct request *req = list_first_entry(&model.storage, struct request, sent);
 	struct disk *disk = req->disk;
 
-	/* The scheduler is work-conserving: if requests wait, the storage has more than LOW. */
+	/*
+	 * The scheduler is work-conserving: while requests wait, the cost in flight is above
+	 * LOW.
+	 */
 	assert_false(list_empty(&model.storage));
 	assert_true(model.fifo || !model.root.queued || model.in_flight > LOW);
 	list_del_init(&req->sent);

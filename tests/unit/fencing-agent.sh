@@ -17,8 +17,9 @@ N2=00000000-0000-4000-8000-000000000002
 N3=00000000-0000-4000-8000-00000000000a
 OTHER=99999999-0000-4000-8000-000000000009
 
-# A target is a directory. The file "mode" selects its behaviour; a file named after the UUID of a
-# host contains the fencing state. Each call is appended to a log unchanged.
+# In this test a target is a directory. The file "mode" in it selects its behaviour; a file named
+# after the UUID of a host contains the fencing state of the host. Each call of rnbd is appended to
+# a log.
 cat >bin/rnbd <<'END'
 #!/bin/bash
 t=$DIR/${TARGET:=local}
@@ -26,7 +27,7 @@ echo "$TARGET: $*" >>"$DIR/calls"
 mode=$(cat "$t/mode")
 word() { cat "$t/$1" 2>/dev/null || echo no; }
 generation() { cat "$t/generation-$1" 2>/dev/null || echo 7; }
-# ended UUID: print the generation of the last complete fence
+# ended UUID: print the generation of the last fence that was completed
 ended() { case $mode-$(word "$1") in lifted-no | *-fenced) generation "$1" ;; *) echo 3 ;; esac; }
 case "$mode $1" in
 stuck-$2\ fence)
@@ -67,12 +68,12 @@ while [ "$1" != -- ]; do shift; done
 [ -d "$DIR/$2" ] || { echo "ssh: connect to host $2 port 22: No route to host" >&2; exit 255; }
 TARGET=$2 exec sh -c "$3"
 END
-# This test must not write to a log of the machine.
+# This test must not write to the log of the machine.
 ln -s /bin/true bin/logger
 chmod +x bin/*
 
-# fresh: reset the targets; other programs and files that the agent uses are those of the machine,
-# except for the files of hosts
+# fresh: make new targets without a fenced host, empty the logs of calls, and remove the file of
+# hosts
 fresh() {
 	local t
 
@@ -86,7 +87,7 @@ fresh() {
 }
 
 # agent STATUS TEXT [OPTION...]: the agent must exit with STATUS, and its output must contain TEXT.
-# Without options standard input is passed on.
+# Without options, the agent reads standard input.
 agent() { says "$1" "$2" "fence_rnbd ${*:3}" "$agent" "${@:3}"; }
 lines() {
 	local want=$1 text=$2
@@ -98,7 +99,7 @@ fenced_on() { same "$(cat "$1/$2" 2>/dev/null || echo no)" "$3" "state of $2 on 
 
 MAP="n2:$N2;n3:$N3"
 
-# off, status, on: by options, on two targets
+# The actions off, status and on, given as options, for two targets
 fresh
 agent 0 "Status: ON" -o status -a t1,t2 -n $N2
 agent 0 "Success: host $N2 is fenced on t1 t2" -o off -a t1,t2 -n $N2
@@ -109,10 +110,10 @@ agent 2 "Status: OFF" --action=status --ip "t1 t2" --plug $N2
 agent 0 "Success" --action on --ip="t1;t2" --plug=${N2^^}
 fenced_on t1 $N2 no
 agent 0 "Status: ON" -ostatus -at1,t2 -n$N2
-# A host that is fenced on one of two targets is not fenced.
+# If only one of two targets has fenced a host, the agent reports that the host is not fenced.
 agent 0 "Success" -a t1 -n $N2
 agent 0 "Status: ON" -o status -a t1,t2 -n $N2
-# An address of the machine itself is served without ssh.
+# For an address of the machine itself, the agent does not use ssh.
 : >ssh-calls
 agent 0 "fenced on local" -a local -n $N2
 fenced_on local $N2 fenced
@@ -128,7 +129,7 @@ fresh
 agent 0 Success -a t1 -n $N2 --power-timeout 20
 same "$(head -n 1 calls)" "t1: fence $N2 --timeout 17" "rnbd"
 
-# dlm_controld passes no action to fence, and "on" when it starts.
+# dlm_controld passes no action when it fences a host, and the action "on" when it starts.
 fresh
 lines 0 "Success" ip=t1,t2 "hosts=$MAP" node=2 host=n2 fail_time=1700000000
 fenced_on t2 $N2 fenced
@@ -144,7 +145,7 @@ lines 2 "OFF" "action=status" "  ip=t1" "plug=$N2"
 lines 0 "Success" "# action=off" "option=on" "" "no equals sign" "ip=t9" "ip=t1" "plug=n2" "hosts=$MAP"
 fenced_on t1 $N2 no
 lines 0 "" "action=METADATA"
-# No word on standard input may let the agent succeed without a fence.
+# The words help and version on standard input must not make the agent succeed without a fence.
 for word in help version help=0 version=0; do
 	fresh
 	lines 0 Success ip=t1 "hosts=$MAP" plug=n2 "$word=1"
@@ -170,16 +171,16 @@ agent 1 "hosts: \"n2\" names two hosts, $N2 and $OTHER" -a t1 -n n3 --hosts-file
 echo "n2 $N2" >hosts
 agent 1 "not a name and UUID" -a t1 -n n2 --hosts-file hosts
 
-# Any failure fails the action and names the target. The other targets are fenced nevertheless, if
-# the first one is.
+# A failure on any target fails the action, and the message names the target. If the first target
+# has fenced the host, the other targets must fence it too, even if one of them fails.
 fresh
 agent 1 "target t9: host $N2: off: not reached by ssh (ssh: connect to host t9 port 22: No route to host)" \
 	-a t1,t9,t2 -n $N2
 fenced_on t1 $N2 fenced
 fenced_on t2 $N2 fenced
 rm t2/$N2
-# The first target decides between two nodes that fence each other: the node that is refused there
-# must not fence the other one anywhere.
+# If two nodes fence each other, the first target decides which of them may fence. So a node whose
+# fence fails on the first target must not fence the other node on further targets.
 agent 1 "target t9: host $N3: off: not reached" -a t9,t1 -n $N3
 fenced_on t1 $N3 no
 agent 1 "may still write" -a t9,t1 -n $N2
@@ -195,11 +196,12 @@ agent 1 "target t2: host $N3: off: rnbd: fence $N3: its I/O has not ended" -a t1
 agent 0 "ON" -o status -a t1,t2 -n $N3
 echo lying >t2/mode
 agent 1 "rnbd fence succeeded, but the host is not fenced: no" -a t2 -n $N2
-# The host was fenced, but it has restarted since, which lifted the fence.
+# The fence was completed, but then the host restarted, which lifted the fence: the action off
+# succeeds, and the status is on.
 echo lifted >t2/mode
 agent 0 "Success: host $N2 is fenced on t1 t2" -a t1,t2 -n $N2
 agent 0 "ON" -o status -a t1,t2 -n $N2
-# The output of rnbd is not taken for its exit status.
+# The agent must not take "status 0" in the output of rnbd for its exit status.
 echo verdict >t2/mode
 agent 1 "target t2: host $N2: off: status 0" -a t2 -n $N2
 echo noisy >t2/mode
@@ -228,7 +230,7 @@ agent 1 "unrecognized option" -a t1 --frobnicate
 agent 1 "unexpected operand" -a t1 -n $N2 more
 agent 1 "delay=x: wanted seconds" -a t1 -n $N2 --delay x
 lines 1 "sudo=maybe: wanted 1 or 0" ip=t1 plug=$N2 sudo=maybe
-# No value may become a command or an option of ssh.
+# No value of an option may be executed as a command or be taken for an option of ssh.
 # shellcheck disable=SC2016 # that is the point
 for bad in '$(touch pwned)' '-oProxyCommand=touch$IFS''pwned' 't1|touch' '`touch`' "t1'" 't1&' '*'; do
 	agent 1 "" -a "$bad" -n $N2
@@ -241,12 +243,14 @@ same "$(cat calls ssh-calls)" "" "calls"
 [ ! -e pwned ] || fail "a value was executed"
 agent 0 "" -o validate-all -a t1,t2 -n n2 --hosts "$MAP"
 agent 1 "n2:$N2:" -o validate-all -a t1,t2 --hosts "n2:$N2:"
-# Pacemaker calls validate-all with a host name that is not configured.
+# Pacemaker calls validate-all with the name of a host that is not configured: the action must
+# succeed.
 printf '%s\n' nodename=node1 ip=t1,t2 action=validate-all port=node1 | "$agent" >/dev/null 2>&1
 same $? 0 "validate-all from Pacemaker"
 
-# serve STATUS COMMAND [OWNER [OPTION...]]: run COMMAND as for an ssh key that may only run the
-# agent
+# serve STATUS COMMAND [OWNER [OPTION...]]: run the agent as sshd does for a key that may only run
+# the agent, when COMMAND is requested over ssh. The agent must exit with STATUS. OWNER: UUID of the
+# host that owns the key
 serve() {
 	local want=$1 command=$2 owner=${3-}
 
@@ -270,7 +274,7 @@ for bad in "" "rnbd fence $N2 --timeout 47; touch pwned" "rnbd fence $N2 --timeo
 done
 [ ! -e pwned ] || fail "--serve executed something else"
 same "$(wc -l <calls)" "$calls" "calls by --serve"
-# The owner of a key must not fence a host while it is fenced itself.
+# The owner of a key must not fence another host while the owner itself is fenced.
 serve 0 "rnbd fence $N3 --timeout 47" "$N2"
 serve 1 "rnbd fence $N2 --timeout 47" "$N3"
 fenced_on local $N2 no
@@ -281,7 +285,8 @@ serve 0 "rnbd fence $N2 --timeout 47" "$N3"
 serve 1 "rnbd fence $N3 --timeout 47" "$OTHER"
 serve 1 "rnbd fence $N3 --timeout 47" "no-uuid"
 
-# Only listed hosts are accessible: the target may have hosts of others.
+# The agent accepts only hosts that are listed in the file or with --hosts, because the target can
+# have hosts of other clusters.
 fresh
 touch local/known-$OTHER
 echo fenced >local/$N3
@@ -298,7 +303,7 @@ serve 0 "rnbd fence $OTHER --timeout 47" "$N2" --hosts "other:$OTHER"
 fenced_on local $OTHER fenced
 echo nomodule >local/mode
 serve 1 "rnbd fenced --json" "$N2"
-# --hosts replaces the file; with an empty list no host is allowed.
+# If --hosts is given, the file of hosts is not read. With an empty list no host is allowed.
 fresh
 printf '%s\n' "$N2 n2 2" >hosts
 same "$(SSH_ORIGINAL_COMMAND="rnbd fence $N2 --timeout 5" FENCE_RNBD_LOCK=$DIR/lock "$agent" --serve "--hosts=n3:$N3" 2>&1)" \
@@ -308,8 +313,8 @@ serve 1 "rnbd fence $N2 --timeout 47" "$N3"
 same "$(grep -c "no host is listed for this key" said)" 1 "the message without a list: $(<said)"
 same "$(cat calls)" "" "calls without a list"
 
-# A fence that waits for its storage must not delay another fence, and its host must not fence
-# others.
+# A fence that waits for the storage must not delay the fence of another host. The host that is
+# being fenced must not fence others.
 fresh
 printf '%s\n' "$N2" "$N3" "$OTHER" >hosts
 touch local/known-$OTHER
@@ -332,8 +337,9 @@ touch local/drained
 wait $stuck
 fenced_on local $N2 fenced
 
-# The child of sudo belongs to root, so the user of the key cannot signal it. The lock must be held
-# until the host is marked nevertheless.
+# The agent must hold the lock until the target has marked the host as fenced. The agent cannot test
+# with a signal whether rnbd still runs: the child of sudo belongs to root, and the agent runs as
+# the user of the key.
 fresh
 printf '%s\n' "$N2" "$N3" >hosts
 echo "late-$N2" >local/mode

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Test make hw-check without a machine: wrong options are refused; without ACCEPT=yes only commands
-# that read run on the two machines; the archive does not contain names and addresses. A program
-# replaces ssh.
+# Test make hw-check without hardware: it refuses wrong options; without ACCEPT=yes it runs only
+# commands on the two machines that change nothing; the archive does not contain names and
+# addresses. A program replaces ssh.
 #
 #   hw-check.sh DIR     DIR is created and kept
 
@@ -12,8 +12,8 @@ top=$(realpath ../..)
 rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit
 dir=$PWD
 
-# Both hosts are this machine; each command is logged. The output of env.sh is replaced by one with
-# RDMA ports and with texts that must not be in the archive.
+# This program replaces ssh for both hosts. It executes no command, but logs it and prints a fixed
+# answer. The answer of env.sh has RDMA ports, and texts that must not be in the archive.
 cat >ssh <<-'END'
 	#!/bin/bash
 	while [[ $1 = -* ]]; do
@@ -83,7 +83,7 @@ same "$(grep -cvE '^[a-z0-9@]+: (sudo -n )? ?(id -u|bash -s|ip -o route get 10\.
 same "$(grep -c 'sudo -n id -u' commands)" 1 "sudo where the user is not root"
 cmp -s "$top/tests/hw/env.sh" <(tail -n +2 script) || fail "another script than env.sh was run"
 
-# The archive of a run that only reads
+# The archive of a run that changes nothing (PARTS=env)
 rm -rf results
 hw_check PARTS=env >said 2>&1 || fail "PARTS=env: $(cat said)"
 tar -xzf results/*.tar.gz || fail "no archive: $(cat said)"

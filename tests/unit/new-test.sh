@@ -45,7 +45,7 @@ for prefix in $allowed; do
 	fi
 done
 
-# The text is optional and may have any character.
+# The text is optional and may contain all characters except a newline.
 says 0 "" "without a text" tests/new io-plain
 same "$(sed -n 's/^# short: //p' tests/vm/io-plain.sh)" "data written to an attached disk are read back" "the text"
 odd="a & b \\1 /c \"d\" 'e' \$f"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Test the metadata of the resource agents, the check of their parameters, and their calls of rnbd,
-# which a program replaces; tests/cluster/ocf.sh uses the real one.
+# Test the metadata of the resource agents, the check of their parameters, and their calls of rnbd.
+# A program replaces rnbd here; tests/cluster/ocf.sh uses the real rnbd.
 #
 #   ocf-agents.sh DIR       DIR is created and kept
 
@@ -41,7 +41,7 @@ for name in disk target; do
 	agent 0 "<resource-agent name=\"$name\"" $name meta-data
 	sh "$OCF_ROOT/$name" meta-data >$name.xml
 	if command -v xmllint >/dev/null; then
-		# Without the DTD, which is rarely installed
+		# Check only the syntax: the DTD is rarely installed
 		xmllint --noout $name.xml || fail "$name: meta-data are no XML"
 	fi
 	for action in start stop monitor meta-data validate-all; do
@@ -50,7 +50,7 @@ for name in disk target; do
 	agent 0 "usage:" $name usage
 	agent 3 "usage:" $name promote
 	agent 3 "usage:" $name ""
-	# There is no such resource here, so monitor reports "not running".
+	# The resource does not exist on this machine, so monitor reports "not running".
 	agent 7 "" $name monitor config=config address=a export=e
 	agent 0 "" $name stop config=config address=a export=e
 done
@@ -71,7 +71,7 @@ done
 agent 5 "secret_file=/no/such: cannot be read" "${disk[@]}" secret_file=/no/such
 
 : >calls
-# A disk that the kernel does not have is not live: start must fail.
+# The program that replaces rnbd attaches no disk, so start must fail.
 agent 1 "" disk start address=10.9.0.1 export=disk0 queues=4 read_only=true early_release=no loss_timeout=0 \
 	policy=fail 'pool=64M;x'
 same "$(cat calls)" 'attach 10.9.0.1 disk0 --name my:disk_1 --idempotent --wait 30 --queues 4 --pool 64M;x --policy fail --loss-timeout 0 --read-only' "rnbd was called"

@@ -244,7 +244,7 @@ reported "an exception that nothing needs" "client.floors:4: nothing needs the e
 echo 'allow state -> disk disk.h' >>tree/scripts/lint.d/client.floors
 reported "an exception without a reason" "client.floors:4: not understood, or without a reason"
 
-# An exception allows only the named use; joined files count as one.
+# An exception allows only the use that it names. Files that are joined count as one file.
 echo '#include "disk.h"' >>$client/state.c
 echo 'allow state -> disk disk.h: to be tested' >>tree/scripts/lint.d/client.floors
 says 0 '' "an exception" "$checker" --top tree

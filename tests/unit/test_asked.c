@@ -20,7 +20,7 @@ static u32 add(u32 n, u32 disk)
 {
 	struct rnbd_handle h = handle(n);
 
-	/* The tested code does not dereference the pointer to the disk. */
+	/* A number serves as the pointer to a disk: the tested code does not dereference it. */
 	return rnbdc_asked_add(&ctl, &h, (struct rnbdc_disk *)(unsigned long)disk);
 }
 
@@ -82,7 +82,7 @@ static void test_answers(void **state)
 	rnbdc_asked_remove(&ctl, asked);
 	assert_null(rnbdc_asked_find(&ctl, first));
 	assert_int_equal(ctl.nr_asked, 1);
-	/* No request has these ids. Free members of the array have the id 0. */
+	/* No request has these ids. Free elements of the array have the id 0. */
 	assert_null(rnbdc_asked_find(&ctl, 0));
 	assert_null(rnbdc_asked_find(&ctl, second + 1));
 	assert_null(rnbdc_asked_find(&ctl, UINT32_MAX));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of authentication: the authenticated text byte by byte, the proofs and keys made from
- * it, and the written form of a secret. Another program (Python's hmac module) computed the
- * expected proofs and keys, which Documentation/reference/protocol-authentication.rst lists.
+ * Tests of authentication: the authenticated text byte by byte, the proofs and keys that are
+ * computed from it, and the text form of a secret. Another program (Python's hmac module)
+ * computed the expected proofs and keys, which
+ * Documentation/reference/protocol-authentication.rst lists.
  */
 #include "unit.h"
 #include "auth.h"
@@ -110,7 +111,7 @@ static void test_text(void **state)
 	for (i = 0; i < 16; i++)
 		assert_int_equal(at[200 + i], 0xa0 + i);
 
-	/* A shorter label overwrites the longer one before it completely. */
+	/* A shorter label overwrites all bytes of the longer label that was set before. */
 	rnbd_auth_label(text.label, RNBD_LABEL_KEY);
 	assert_memory_equal(at, "rnbd 1 key\0\0\0\0\0\0", 16);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Test of rnbdc_add_to_batch(): a request with an error, or one to be sent again, never joins a
- * batch. Stable kernels differ in which arguments blk_mq_add_to_batch() treats as an error, so
- * the test runs with each of their three conventions.
+ * batch. Stable kernels differ in which values of the third argument of blk_mq_add_to_batch()
+ * are an error: there are three conventions, and the test runs with each of them.
  */
 #include "unit.h"
 #include "portable.h"
@@ -12,7 +12,7 @@ typedef u8 blk_status_t;
 #define BLK_STS_OK	0
 #define unlikely(x)	(x)
 
-/* Values of its third argument that blk_mq_add_to_batch() treats as an error. */
+/* Values that blk_mq_add_to_batch() treats as an error in its third argument. */
 enum convention { NOT_ZERO, NEGATIVE, BOOL, CONVENTIONS };
 
 struct io_comp_batch {

@@ -33,7 +33,10 @@ static const struct command attach = { .name = "attach", .opts = opts };
 
 #define TARGET	"address = host:1\nexport = disk\n"
 
-/* Get the value of the @nth occurrence of an option, or NULL. main.c is not linked here. */
+/*
+ * Get the value of the @nth occurrence of an option, or NULL. The function in main.c is not
+ * linked.
+ */
 static const char *value_of(const struct args *args, const char *name, size_t nth)
 {
 	size_t i;

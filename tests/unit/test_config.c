@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the configuration file of a target: a valid file is read and written unchanged, each
- * error is reported, and a file with random changes does no harm.
+ * error is reported, and a file with random changes is either refused or read as a valid one.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define HOST1_MIXED	"6F1F2C1E-8d3e-4c39-9d5b-0a4c4f0f3b11"
 #define HOST2	"00000000-0000-4000-8000-000000000002"
 
-/* Configuration as "rnbd save" writes it: sorted, and with the keys that have a default. */
+/* As "rnbd save" writes it: sorted, and including keys whose value is the default. */
 static const char whole[] =
 	"{\n"
 	"  \"version\": 1,\n"
@@ -100,8 +100,8 @@ static const char whole[] =
 	"}\n";
 
 /*
- * Parse a copy of @text, at the end of which AddressSanitizer detects a read behind it. Return
- * the error messages in @messages, which may be NULL.
+ * Parse a copy of @text. Its buffer ends with the text, so AddressSanitizer detects a read
+ * behind it. Return the error messages in @messages, which may be NULL.
  */
 static int parse(const char *text, size_t len, struct target_config *config, char **messages)
 {
@@ -182,7 +182,7 @@ static void test_round_trip(void **state)
 	assert_string_equal(text, whole);
 	free(text);
 	target_config_free(&config);
-	/* An empty configuration, too. Its layout depends on the version of json-c. */
+	/* The same for an empty configuration, whose layout depends on the version of json-c. */
 	parse_good("{'version':1}", &config);
 	text = target_config_text(&config);
 	target_config_free(&config);
@@ -247,7 +247,7 @@ static void test_not_json(void **state)
 	assert_bad("{'version':1/**/}", "line 1: ");
 	assert_bad("{'version':NaN}", "");
 	assert_bad("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "deep");
-	/* A text with a NUL at its end, and one in single quotes, which json-c alone accepts. */
+	/* A NUL at the end, and single quotes, which json-c accepts, are refused. */
 	assert_int_not_equal(parse(whole, sizeof(whole), &config, NULL), 0);
 	target_config_free(&config);
 	assert_int_not_equal(parse(single, strlen(single), &config, NULL), 0);
@@ -358,7 +358,7 @@ static void test_export(void **state)
 	parse_good(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
 		   "{'name':'b','path':'/y','uuid':'" HOST1 "','enable':false}]}", &config);
 	target_config_free(&config);
-	/* A path that configfs accepts but cannot show completely. */
+	/* A path that configfs accepts but cannot show completely is refused. */
 	snprintf(text, sizeof(text), EXPORTS "{'name':'a','path':'/%04094d'}]}", 0);
 	assert_bad(text, "too long");
 }
@@ -383,7 +383,7 @@ static void test_port(void **state)
 		   "port 1: it offers export a, which is not in 'exports'");
 	assert_bad(PORTS "{'id':'1','addr':'::1'},{'id':'2','addr':'::1'}]}",
 		   "port 2: port 1 listens at the same address");
-	/* Two ports may have the same address if at most one of them is enabled. */
+	/* Two ports may have the same address and port number if at most one of them is enabled. */
 	parse_good(PORTS "{'id':'1','addr':'::1'},\n"
 		   "{'id':'2','addr':'::1','enable':false},\n"
 		   "{'id':'3','addr':'::1','port':1}]}", &config);
@@ -488,7 +488,7 @@ static void test_was_enabled(void **state)
 	before = &old.list[TARGET_CONFIG_EXPORT].object[0];
 	export = &now.list[TARGET_CONFIG_EXPORT].object[0];
 	other = &now.list[TARGET_CONFIG_EXPORT].object[1];
-	/* The export is still enabled, and the other one never was. */
+	/* The first export is still enabled, and the second one was not enabled before. */
 	assert_false(target_config_was_enabled(&old, &now, export));
 	assert_false(target_config_was_enabled(&old, &now, other));
 	export->value[TARGET_EXPORT_ENABLE][0] = '0';
@@ -497,14 +497,14 @@ static void test_was_enabled(void **state)
 	assert_false(target_config_was_enabled(&old, &now, export));
 	before->value[TARGET_EXPORT_ENABLE][0] = '1';
 
-	/* The file has another UUID, and then no UUID, which matches any. */
+	/* The file first has another UUID, and then no UUID, which matches any. */
 	before->value[TARGET_EXPORT_UUID][0] = '2';
 	assert_false(target_config_was_enabled(&old, &now, export));
 	free(before->value[TARGET_EXPORT_UUID]);
 	before->value[TARGET_EXPORT_UUID] = NULL;
 	assert_true(target_config_was_enabled(&old, &now, export));
 
-	/* With the same UUID as another enabled export, this one cannot be enabled. */
+	/* If another enabled export has the same UUID, this export cannot be enabled. */
 	other->value[TARGET_EXPORT_ENABLE][0] = '1';
 	assert_true(target_config_was_enabled(&old, &now, export));
 	free(other->value[TARGET_EXPORT_UUID]);
@@ -519,7 +519,7 @@ static void test_was_enabled(void **state)
 	target_config_free(&now);
 }
 
-/* Random changes: a text is either refused or yields a configuration that survives saving. */
+/* Random changes: a text is refused, or its configuration is unchanged by saving. */
 static void test_garbled(void **state)
 {
 	static const char bytes[] = "\"\"\"{}[],:\\/0129-.eEtfn' \t\x80\xff";
@@ -575,7 +575,7 @@ static void test_garbled(void **state)
 		}
 		target_config_free(&config);
 	}
-	/* The test shows little if nearly all of its texts are refused. */
+	/* If nearly all texts were refused, the test would not show much. */
 	if (rounds >= 1000)
 		assert_in_range(good, rounds / 100, rounds / 2);
 }

@@ -5,8 +5,9 @@
 #include "drr_model.h"
 
 /*
- * Get Jain's index of the bytes of 16 hosts. Half of the requests of each host have 4 KiB, the
- * others 1 MiB. The depths of the hosts range from 8 to 512.
+ * Get Jain's fairness index of the bytes that 16 hosts have transferred. Half of the requests
+ * of each host have 4 KiB, the others 1 MiB. The depths of the hosts range from 8 to 512.
+ * @fifo: without the scheduler
  */
 static double mixed_hosts(bool fifo)
 {
@@ -81,7 +82,10 @@ static void test_weight_changes(void **state)
 	assert_within(model.host[2].bytes, model.bytes / 301.0, 20);
 }
 
-/* Small and large requests get the same service by cost, which is a constant plus the bytes. */
+/*
+ * A host with small requests and a host with large ones get the same service, measured by cost:
+ * the cost of a request is a constant plus its bytes.
+ */
 static void test_sizes(void **state)
 {
 	struct disk *small = new_client(RNBDT_WEIGHT_DEFAULT, 512, 4 * KIB, 0, 0);
@@ -134,7 +138,10 @@ static void test_newcomer(void **state)
 		complete();
 	printf("newcomer among 15: first request served after %.1f ms, %.1f MiB of others\n",
 	       (model.now_us - begun_us) / 1000.0, (double)model.bytes / MIB);
-	/* At most the requests in flight, and one turn of each other host, are served before. */
+	/*
+	 * Before the first request of the newcomer, the storage serves at most the requests in
+	 * flight and one turn of each other host.
+	 */
 	assert_true(model.bytes <= WINDOW + MIB + 15 * (2 * MIB));
 	run(512ull * MIB);
 	assert_within(newcomer->bytes, model.bytes / 16.0, 10);
@@ -153,7 +160,10 @@ static void test_no_starvation(void **state)
 	start(least);
 	run(8 * 10000ull * 16 * MIB);
 	assert_true(least->bytes >= 8 * MIB);
-	/* When the other hosts have stopped, the host no longer waits, whatever its debt. */
+	/*
+	 * When the other hosts have stopped, the host of the least weight no longer waits,
+	 * whatever its debt.
+	 */
 	for (i = 1; i < model.disks; i++)
 		model.disk[i].started = false;
 	while (model.disk[1].node.queued || model.root.queued > least->depth)

@@ -24,7 +24,7 @@ static void test_flush(void **state)
 	assert_ptr_equal(model.storage.prev, &flush[0].sent);
 	assert_int_equal(flush[0].item.cost, OVERHEAD);
 	assert_int_equal(disk->session->host->node.deficit, before - OVERHEAD * RNBDT_DRR_FRACTION);
-	/* Further FLUSHes pass too, up to a limit. The next one waits like other requests. */
+	/* Further FLUSHes pass too, up to a limit. The next FLUSH waits like other requests. */
 	for (i = 1; flush[i - 1].item.ahead; i++) {
 		assert_true(i < ARRAY_SIZE(flush));
 		before = disk->node.queued;
@@ -45,7 +45,7 @@ static void test_flush(void **state)
 	assert_int_equal(model.in_flight, 0);
 }
 
-/* At most RNBDT_DRR_AHEAD_MAX FLUSHes of a host, with all its disks, are ahead at a time. */
+/* At most RNBDT_DRR_AHEAD_MAX FLUSHes of all disks of a host together are ahead at a time. */
 static void test_flush_limit(void **state)
 {
 	struct rnbdt_drr_item flush = { .cost = OVERHEAD };
@@ -59,7 +59,10 @@ static void test_flush_limit(void **state)
 	session = new_session(new_host(RNBDT_WEIGHT_DEFAULT));
 	for (i = 0; i < ARRAY_SIZE(disk); i++)
 		disk[i] = new_disk(session, 1, 0, 0, 0);
-	/* The FLUSHes do not complete. Their debt is paid by the rounds that pass. */
+	/*
+	 * The FLUSHes do not complete, so they stay ahead. Passing rounds pay the debt that
+	 * they cause, so only their number limits them.
+	 */
 	for (i = 0; i < 10000; i++) {
 		complete();
 		if (!(i % 20))
@@ -128,8 +131,8 @@ static double beside_flushes(u32 every)
 }
 
 /*
- * Like beside_flushes(), with @others competing hosts, and @depth FLUSHes at a time that the
- * storage executes in order.
+ * Like beside_flushes(), with @others competing hosts. The second disk always has @depth
+ * FLUSHes at the target, and the storage executes those that it receives in order.
  */
 static double beside_flush_depth(u32 others, u32 depth)
 {

@@ -46,7 +46,10 @@ static void test_grow(void **state)
 	assert_int_equal(out.depth, 20);
 	assert_false(rnbd_flow_is_short(&out));
 
-	/* If a request waits while more slots are asked for, more requests are asked for next. */
+	/*
+	 * If a request has to wait while SLOTS asks for more receive slots, the next SLOTS asks
+	 * for more requests in flight.
+	 */
 	while (out.credits > 2)
 		rnbd_flow_sent(&out, true);
 	assert_true(rnbd_flow_more(&out, &info));
@@ -60,7 +63,7 @@ static void test_grow(void **state)
 	assert_int_equal(info.depth, 40);
 }
 
-/* A peer that has granted nothing is not asked again before the end of the period. */
+/* A peer that has granted nothing is not asked again before the end of the observation period. */
 static void test_refused(void **state)
 {
 	struct rnbd_slots_info info;
@@ -175,7 +178,7 @@ static void test_shrink(void **state)
 	rnbd_flow_out_init(&out, 64, 64);
 	rnbd_flow_out_enable(&out, 144);
 	out.depth = 144;
-	/* If no slot was in use, all but the lowest number are given up at once. */
+	/* If no slot was in use, all slots above the lowest allowed number are given up at once. */
 	assert_true(rnbd_flow_less(&out, 65, &info));
 	assert_int_equal(info.slots, FIRST);
 	assert_int_equal(info.depth, 16);
@@ -189,7 +192,10 @@ static void test_shrink(void **state)
 	out.slots = 64;
 	out.credits = 64;
 	out.low = 64;
-	/* Giving up a slot takes a frame, so the frames that can be sent limit the number. */
+	/*
+	 * Giving up a slot takes a frame, so the number of frames that can be sent limits how
+	 * many slots are given up.
+	 */
 	assert_true(rnbd_flow_less(&out, 20, &info));
 	assert_int_equal(info.slots, 64 - 17);
 	out.busy = 20;
@@ -198,7 +204,10 @@ static void test_shrink(void **state)
 	assert_int_equal(info.depth, 48);
 	out.busy = 36;
 	assert_false(rnbd_flow_less(&out, 3, &info));
-	/* If 15 of 64 slots were in use, slots are given up; with 16, a quarter, none is. */
+	/*
+	 * Slots are given up if less than a quarter was in use: with 15 of 64 slots in use, but
+	 * not with 16.
+	 */
 	out.low = 64 - 15;
 	out.credits = 64;
 	assert_true(rnbd_flow_less(&out, 65, &info));
@@ -299,7 +308,7 @@ static void check(const struct end *e)
 
 	for (i = 0; i < e->nr; i++)
 		known += e->wire[(e->first + i) % WIRE].credits;
-	/* The credits of new slots arrive with the answer. */
+	/* New slots of the peer become credits of @e when the answer arrives. */
 	if (peer->in.slots > e->out.slots)
 		known += peer->in.slots - e->out.slots;
 	assert_int_equal(known, peer->in.slots);

@@ -12,7 +12,7 @@
 #include "hostile.h"
 
 #define ROUNDS		6000000
-#define WORLD_ROUNDS	500	/* rounds after which other limits are drawn */
+#define WORLD_ROUNDS	500	/* rounds after which draw_world() chooses new random limits */
 #define NS_MAX		10000000000ull
 
 static u64 accepted[NR_KINDS], refused[NR_KINDS];

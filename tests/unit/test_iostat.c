@@ -115,7 +115,10 @@ static void test_since(void **state)
 
 	iostat_since(NULL, &now, &diff);
 	assert_memory_equal(&diff, &now, sizeof(now));
-	/* A lower number shows that the object was created again: its numbers start from 0. */
+	/*
+	 * A lower number shows that the object was created again and its numbers started from
+	 * 0: nothing is subtracted.
+	 */
 	now.error[0].count = 4;
 	iostat_since(&old, &now, &diff);
 	assert_memory_equal(&diff, &now, sizeof(now));

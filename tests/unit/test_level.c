@@ -48,7 +48,7 @@ static void test_known(void **state)
 	u64 level;
 
 	(void)state;
-	/* The budget is enough for the most bytes of all sessions. */
+	/* The budget is the sum of the maximums of all sessions: each session gets its maximum. */
 	INIT_LIST_HEAD(&all);
 	assert_int_equal(rnbdt_level_find(&all, MIB), 0);
 	add(0, MIB, 4 * MIB, 100);
@@ -56,11 +56,14 @@ static void test_known(void **state)
 	level = rnbdt_level_find(&all, 12 * MIB);
 	assert_int_equal(share(0, level), 4 * MIB);
 	assert_int_equal(share(1, level), 8 * MIB);
-	/* The budget is not enough for the least bytes of all sessions. */
+	/* The budget is less than the sum of the minimums: each session still gets its minimum. */
 	level = rnbdt_level_find(&all, MIB);
 	assert_int_equal(share(0, level), MIB);
 	assert_int_equal(share(1, level), MIB);
-	/* Shares are in proportion to the weights, within the least and the most bytes. */
+	/*
+	 * Shares are in proportion to the weights, within the minimum and the maximum of each
+	 * session.
+	 */
 	INIT_LIST_HEAD(&all);
 	add(0, MIB, 1024 * MIB, 300);
 	add(1, MIB, 1024 * MIB, 100);
@@ -109,7 +112,10 @@ static void test_random(void **state)
 			continue;
 		}
 		assert_true(bytes <= budget);
-		/* Unless all get their most bytes, a slightly higher level exceeds the budget. */
+		/*
+		 * Unless each session gets its maximum, a slightly higher level exceeds the
+		 * budget.
+		 */
 		if (bytes < most) {
 			assert_true(sum(nr, level + level / 512 + 2) > budget);
 			steps++;

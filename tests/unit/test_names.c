@@ -38,7 +38,7 @@ static void test_status(void **state)
 			continue;
 		}
 		assert_true(lower_case_sentence(text));
-		/* A formatted netlink message is shorter than this (NETLINK_MAX_FMTMSG_LEN). */
+		/* The text must fit a formatted netlink message: NETLINK_MAX_FMTMSG_LEN is 80. */
 		assert_true(strlen(text) < 80);
 		assert_string_not_equal(text, unknown);
 		for (j = 0; j < i; j++)
@@ -69,7 +69,10 @@ static void test_fault(void **state)
 	}
 }
 
-/* The words are names of counters: each counted number has a word, and no two are equal. */
+/*
+ * The words are names of counters: each number that is counted has a word, and no two words are
+ * equal.
+ */
 static void test_words(void **state)
 {
 	u32 i, j;
@@ -142,7 +145,7 @@ static void test_export_name(void **state)
 	text[64] = 'x';
 	assert_false(string_ok(text));
 
-	/* A name without a NUL, or of no bytes. */
+	/* A name without a NUL, and a field of no bytes, are refused. */
 	assert_false(rnbd_export_name_ok("abc", 3));
 	assert_false(rnbd_export_name_ok("abc", 0));
 	memset(field, 'x', sizeof(field));
@@ -159,7 +162,7 @@ static void test_export_name(void **state)
 				 c == 0 || strchr(good, (int)c));
 	}
 
-	/* All bytes behind the NUL are zero. */
+	/* A name is refused if a byte behind its NUL is not zero. */
 	for (i = 1; i < sizeof(field); i++) {
 		memset(field, 0, sizeof(field));
 		field[0] = 'a';
@@ -191,7 +194,7 @@ static void test_disk_alias(void **state)
 	text[64] = 0;
 	assert_false(rnbd_disk_alias_ok(text));
 
-	/* The name that the kernel gives a disk or a partition is not an alias. */
+	/* A name such as the kernel gives to a disk or a partition must not be used as an alias. */
 	assert_false(rnbd_disk_alias_ok("rnbd0"));
 	assert_false(rnbd_disk_alias_ok("rnbd1234567"));
 	assert_true(rnbd_disk_alias_ok("rnbd"));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of owners of exports and of hosts that may only read: the line in which the kernel
- * shows and accepts an owner, and both in the configuration file of a target.
+ * shows and accepts an owner, and the entries about owners and about such hosts in the
+ * configuration file of a target.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -21,7 +21,10 @@ static void test_known(void **state)
 		u64 bits, cap;
 		u32 size;
 	} cases[] = {
-		/* A piece of 1 MiB, aligned to 1 MiB and to 256 KiB. */
+		/*
+		 * A piece of 1 MiB, which is aligned to 1 MiB in the first case and to 256 KiB
+		 * in the second.
+		 */
 		{ 0x100000 | 1 * M, ANY, 1 * M },
 		{ 0x140000 | 1 * M, ANY, 256 * K },
 		/* The device supports only a few sizes. */

@@ -34,7 +34,10 @@ static u32 below(u32 n)
 	return unit_random_below(&rnd, n);
 }
 
-/* Model of a pool. A unit that the owner does not have is taken, and counted in foreign. */
+/*
+ * Model of a pool. A unit that was removed from the pool is marked as taken, and counted in
+ * foreign.
+ */
 struct model {
 	u32 first, units, segment;
 	u32 used, peak, foreign;
@@ -140,14 +143,17 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 	single = model_first_fit(m, units);
 	nr_pieces = model_pieces(m, pieces);
 	if (single < m->units) {
-		/* One extent is enough: the lowest one is used. */
+		/* If one free extent is long enough, the lowest such extent is used. */
 		assert_int_equal(ret, 1);
 		assert_int_equal(extents[0].unit, m->first + single);
 		assert_int_equal(extents[0].units, units);
 		singles++;
 	} else if (max_runs > 1 &&
 		   sum(pieces, min(nr_pieces, max_runs)) >= units) {
-		/* The lowest free extents are used, all but the last completely. */
+		/*
+		 * If the lowest max_runs free extents are long enough in sum, as many of the
+		 * lowest ones as necessary are used, all but the last completely.
+		 */
 		for (i = 0, left = units; left; i++) {
 			u32 len = min(left, pieces[i].units);
 
@@ -159,7 +165,10 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 		assert_int_equal(ret, i);
 		severals++;
 	} else {
-		/* The call fails only if the largest max_runs free extents are not enough. */
+		/*
+		 * The call fails only if the largest max_runs free extents are not long enough
+		 * in sum.
+		 */
 		qsort(pieces, nr_pieces, sizeof(pieces[0]), larger_first);
 		if (max_runs == 1 ||
 		    sum(pieces, min(nr_pieces, max_runs)) < units) {
@@ -346,7 +355,10 @@ static void one_pool(void)
 			resize(&pool, &m);
 			check_pool(&pool, &m);
 		}
-		/* Vary the share of allocations, so that the pool fills up and empties. */
+		/*
+		 * Change the ratio of allocations to frees, so that the pool fills up and
+		 * empties.
+		 */
 		if (below(50) == 0)
 			greed = 1 + below(9);
 	}
@@ -422,7 +434,10 @@ static void test_side_by_side(void **state)
 		assert_int_equal(run[i].unit, at);
 		at += 1 + i;
 	}
-	/* An allocation that fits a gap is placed there; a larger one is not. */
+	/*
+	 * An allocation that fits the gap is placed there; a larger one is placed behind the
+	 * others.
+	 */
 	rnbd_pool_free(&pool, &run[3], 1);
 	assert_int_equal(rnbd_pool_alloc(&pool, 5, extents, 4), 1);
 	assert_int_equal(extents[0].unit, at);
@@ -502,7 +517,7 @@ static void test_grant_promise(void **state)
 	rnbd_pool_exit(&pool);
 }
 
-/* An invalid free causes a warning and changes nothing. */
+/* Freeing units that are not allocated causes a warning and changes nothing. */
 static void test_free_twice(void **state)
 {
 	struct rnbd_extent extents[4], bad;

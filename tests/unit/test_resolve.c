@@ -132,7 +132,10 @@ static void test_nonsense(void **state)
 	check_refused(longest, -EINVAL, "not a disk");
 }
 
-/* The file at the end of a path selects the disk, after symbolic links. Here it is no disk. */
+/*
+ * A path selects the disk to which it leads after all symbolic links. The paths in this test
+ * lead to no disk.
+ */
 static void test_paths(void **state)
 {
 	char dir[] = "/tmp/resolve.XXXXXX", link[PATH_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the tool's lists of sessions of both ends: disks are grouped by session, and
- * Prometheus gets a series per session.
+ * Tests of the tool's lists of sessions of the client and of the target: the client's disks are
+ * grouped by session, and Prometheus gets a series per session.
  */
 #include <string.h>
 
@@ -105,7 +105,7 @@ static void test_prometheus_client(void **state)
 	client_sessions_free(&sessions);
 }
 
-/* A session that was never live has no series. If there is no other one, no text is printed. */
+/* A session that was never live has no series. If there is no other session, no text is printed. */
 static void test_prometheus_target(void **state)
 {
 	struct session list[] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the share of a disk in the pool of its session (drivers/client/share.h). In the
- * model, disks whose storage hangs take as much space as they may and never free it. The other
- * disks must still get space (rule R4).
+ * model, disks whose storage hangs take as much space as they may and never free it. Rule R4
+ * demands that they do not block the other disks of the session, so these must still get space.
  */
 #include "unit.h"
 #include "portable.h"
@@ -52,7 +52,7 @@ static bool may(u32 disk, u32 queue, u32 more)
 	return more <= m.free && rnbdc_units_allowed(&units, more, m.all / 8, FACTOR);
 }
 
-/* Let the disks below @hung send requests of @size units as long as they may. */
+/* Let each disk with a number below @hung send requests of @size units as long as it may. */
 static void hang(u32 hung, u32 size)
 {
 	bool progress = true;
@@ -72,7 +72,10 @@ static void hang(u32 hung, u32 size)
 	}
 }
 
-/* Get the largest power of two of units that the first request of an idle disk may have. */
+/*
+ * Get the largest size that the first request of an idle disk may have: a power of two, in
+ * units.
+ */
 static u32 largest_first(void)
 {
 	u32 size = LARGEST;
@@ -83,8 +86,9 @@ static u32 largest_first(void)
 }
 
 /*
- * While other disks hang, the first request of an idle disk may have at least the units in the
- * column first. That holds even if there are more idle hardware queues than reserved units.
+ * While other disks hang, the first request of an idle disk may have at least the number of
+ * units in the column "first". This holds even if there are more idle hardware queues than
+ * reserved units.
  */
 static void test_hung(void **state)
 {
@@ -137,7 +141,10 @@ static void test_one_first(void **state)
 	assert_true(may(3, 0, 64));
 }
 
-/* The largest request fits when nothing else is in flight, however many disks are idle (R8). */
+/*
+ * Rule R8: the largest request proceeds when nothing else is in flight, however many disks are
+ * idle.
+ */
 static void test_alone(void **state)
 {
 	(void)state;

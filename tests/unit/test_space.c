@@ -245,7 +245,10 @@ static void test_lack(void **state)
 	rnbdc_space_exit(&w.space);
 }
 
-/* A waiter gets a turn even if the pool has shrunk below the units it must leave for others. */
+/*
+ * A waiter gets a turn even if the pool has shrunk to fewer units than the waiter must leave
+ * for others.
+ */
 static void test_shrunk(void **state)
 {
 	struct rnbd_extent e[65][RNBD_EXTENTS_MAX];
@@ -275,7 +278,7 @@ static void test_shrunk(void **state)
 	close_pool();
 }
 
-/* A segment is spare only if the floor remains without it and without closed segments. */
+/* A segment is spare only if the other segments, without the closed ones, still hold the floor. */
 static void test_spare(void **state)
 {
 	static const u32 units[] = { 256, 64, 128, 64 };
@@ -290,7 +293,7 @@ static void test_spare(void **state)
 	assert_int_equal(rnbdc_space_spare(&w.space, 512, &slot, &generation), 0);
 	assert_int_equal(rnbdc_space_spare(&w.space, 1024, &slot, &generation), 0);
 	assert_int_equal(rnbdc_space_spare(&w.space, 500, &slot, &generation), 0);
-	/* The largest segment without which the floor remains. */
+	/* The result is the largest segment without which the pool still holds the floor. */
 	assert_int_equal(rnbdc_space_spare(&w.space, 257, &slot, &generation), 128);
 	assert_int_equal(slot, 2);
 	assert_int_equal(generation, 9);
@@ -327,7 +330,7 @@ static void test_kept(void **state)
 		has[i] = w.caches[i].has;
 	}
 	for (round = 0; round < 3; round++) {
-		/* Requests are in flight and a segment is closed when the connection ends. */
+		/* When the connection ends, requests are in flight and a segment is closed. */
 		for (i = 0; take(i % 2, 64, e) > 0; i++)
 			;
 		assert_int_equal(i, 16);
@@ -357,7 +360,10 @@ static void test_kept(void **state)
 		assert_false(w.space.lacks);
 	}
 	rnbdc_space_close(&w.space);
-	/* With another number of queues or units, or size of blocks, the tables are new. */
+	/*
+	 * If the number of queues, the number of units or the size of blocks changes, the
+	 * tables are new.
+	 */
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(rnbdc_space_open(&w.space, i ? 512 : 1024, 256,
 						  i == 2 ? 512 : 64, 1),
@@ -386,7 +392,10 @@ static void test_open(void **state)
 	assert_int_equal(rnbdc_space_open(&w.space, 16, 12, 1, 1), -EINVAL);
 	assert_int_equal(rnbdc_space_open(&w.space, RNBD_POOL_UNITS_MAX + 1, 16, 1, 1), -EINVAL);
 	close_pool();
-	/* A block has 64 KiB, more if a large request needs it, at most a segment. */
+	/*
+	 * A block has 64 KiB, or more if the largest request needs it, but not more than a
+	 * segment.
+	 */
 	assert_int_equal(rnbdc_space_open(&w.space, 4096, 512, 256, 1), 0);
 	assert_int_equal(w.space.shift, 4);
 	close_pool();

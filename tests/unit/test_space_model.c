@@ -4,12 +4,13 @@
  * uses it and which work request has named it last.
  *
  * Hardware queues allocate and free, work requests complete late but in order, spin_trylock()
- * sometimes fails, segments are added and closed. No unit may be used twice, or while a work
- * request of another queue names it (R5). Waiters are served first in, first out, even if the
- * pool has shrunk below the units that they must leave for others. The largest request proceeds
- * when nothing else is in flight (R8). Nothing is allocated in a closed segment; the segment
- * becomes empty and is reported only when no work request names it. No unit is lost. Some pools
- * use the tables of a connection that was lost with requests in flight.
+ * sometimes fails, segments are added and closed. No two requests use a unit at a time. By rule
+ * R5, a queue uses a unit only while no work request of another queue names it, and a closed
+ * segment is reported as empty only when no work request names a unit of it. Waiters are served
+ * first in, first out, unless a tick lets others pass, even if the pool has shrunk below the
+ * units that they must leave for others. By rule R8, the largest request proceeds when nothing
+ * else is in flight. Nothing is allocated in a closed segment. No unit is lost. Some pools use
+ * the tables of a connection that was lost with requests in flight.
  */
 #include "../../drivers/client/space.c"
 #include "../../drivers/client/waiter.c"
@@ -40,8 +41,8 @@ struct model_unit {
 	bool closing;		/* its segment was closed */
 	bool granted;
 	bool named;		/* a work request has named it */
-	u32 queue;		/* queue of the latest such work request */
-	u32 cover;		/* number of the completion that covers it */
+	u32 queue;		/* queue of the latest work request that has named it */
+	u32 cover;		/* number of the completion that ends that work request */
 };
 
 struct hwq {
@@ -177,7 +178,7 @@ static bool submit(struct hwq *hwq, u32 units)
 	req->nr = rnbdc_space_alloc(cache, &hwq->waiter, units, req->extents);
 	if (req->nr < 0) {
 		assert_int_equal(req->nr, -ENOSPC);
-		/* The promised units are free, unless their segment was closed. */
+		/* The units promised for the turn are free, unless their segment was closed. */
 		if (turn && hwq->waiter.promise)
 			assert_true(w.closed);
 		if (!hwq->want) {
@@ -185,7 +186,10 @@ static bool submit(struct hwq *hwq, u32 units)
 			hwq->since = ++w.wait_number;
 		}
 		hwq->failed = turn;
-		/* The pool may shrink below the sum of both numbers. */
+		/*
+		 * The pool can shrink below the sum of the need and the units to leave for
+		 * others.
+		 */
 		rnbdc_space_wait(&hwq->waiter, hwq->want,
 				 below(3) ? 0 : below(rnbdc_space_reserve(&w.space) + 1));
 		waits++;
@@ -224,14 +228,14 @@ static void release(struct req *req)
 	rnbdc_space_free(&w.caches[req->queue], req->extents, req->nr);
 }
 
-/* Handle a reply. Some READs free their space early, when the RDMA READ is posted. */
+/* Handle a reply. Some READs free their space early, when their RDMA READ is posted. */
 static void answer(struct req *req)
 {
 	struct rnbdc_cache *cache = &w.caches[req->queue];
 
 	spin_lock(cache->lock);
 	if (req->write) {
-		/* The reply may come before the completion of the SEND. */
+		/* The reply can come before the completion of the SEND. */
 		release(req);
 		req->state = NONE;
 	} else {
@@ -270,7 +274,7 @@ static void complete(u32 queue)
 	spin_unlock(cache->lock);
 }
 
-/* Release the empty segments. No unit of them is in use or named by a work request. */
+/* Release the empty segments: no unit in them is in use or named by a work request. */
 static void take_empty(void)
 {
 	u32 slot, generation, u;
@@ -365,7 +369,7 @@ static void check_sums(void)
 		mine_open += rnbdc_cache_used_units(&w.caches[i]);
 	}
 	assert_int_equal(mine, used);
-	/* The used units of a closed segment count until all queues have noticed the close. */
+	/* Used units of a closed segment count until all queues have noticed the close. */
 	if (w.space.flags & RNBDC_SPACE_CLOSING)
 		assert_in_range(mine_open, open, used);
 	else
@@ -424,7 +428,7 @@ static void end_connection(void)
 	rnbdc_space_close(&w.space);
 }
 
-/* Lose the connection with requests in flight. The next one uses the same tables. */
+/* Lose the connection with requests in flight. The next connection uses the same tables. */
 static void reopen_world(void)
 {
 	const size_t from = offsetof(struct world, hwqs), to = offsetof(struct world, nr_queues);
@@ -442,7 +446,7 @@ static void close_world(void)
 	rnbdc_space_exit(&w.space);
 }
 
-/* Answer all requests and complete all work requests; hardware queues that wait continue. */
+/* Answer all requests and complete all work requests; if @resubmit, serve the waiters. */
 static void drain(bool resubmit)
 {
 	u32 i, turn;
@@ -510,7 +514,7 @@ static void end_world(void)
 {
 	u32 i, owned = 0;
 
-	/* Ticks may have ended turns without space: let these hardware queues try again. */
+	/* Ticks can have ended turns without an allocation: let these queues try again. */
 	if (w.ticked)
 		for (i = 0; i < w.nr_hwqs; i++)
 			if (w.hwqs[i].want && !w.hwqs[i].waiter.waiting)
@@ -529,7 +533,7 @@ static void end_world(void)
 		largest_ok++;
 		drain(true);
 	}
-	/* The flag makes the work item collect although space is plenty. */
+	/* The flag makes the work item collect unused blocks although space is plentiful. */
 	w.space.flags |= RNBDC_SPACE_SCARCE;
 	work(true);
 	for (i = 0; i < w.nr_queues; i++) {

@@ -8,9 +8,9 @@
 #include "client.h"
 
 /*
- * Send a few frames more than there are credits. RDMA delays the excess frames until the target
- * posts a slot again; by then the target has returned the credit for that slot, so it cannot detect
- * the violation.
+ * Send a few frames more than there are credits; RDMA delays these frames until the target posts
+ * slots again. The target cannot detect this violation, because it has returned credits in the
+ * meantime, so the session must continue.
  */
 static void overrun(void)
 {

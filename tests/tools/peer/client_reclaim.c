@@ -15,7 +15,7 @@
 #define MOST		832	/* largest pool that a host can get, in units: whole granules */
 #define HALF		320	/* approximate fair share of a host in units */
 #define TAGS		8
-#define DEEP		64	/* number of READs of 128 KiB, more than the ceiling in sum */
+#define DEEP		64	/* number of READs of 128 KiB; their sum exceeds the ceiling */
 #define HELD_TAGS	4
 #define NO_SLOT		(-1)
 
@@ -287,8 +287,8 @@ static void slow_reads(void)
 }
 
 /*
- * Stop returning credits on queue 1, so that replies wait at the target. Then send a READ into each
- * segment on this queue.
+ * Stop returning credits on queue 1, and send READs until the replies wait at the target. Then send
+ * a READ into each segment on this queue.
  */
 static bool withhold(struct conn *q)
 {

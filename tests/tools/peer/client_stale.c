@@ -267,7 +267,7 @@ static void read_freed(void)
 }
 
 /* ------------------------------------------------------------------------
- * RDMA WRITEs to memory that another client may hold
+ * RDMA WRITEs to memory that another client possibly holds
  */
 
 /* RDMA WRITEs during and after a RELEASE. */

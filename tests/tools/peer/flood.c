@@ -5,7 +5,7 @@
  * Operation: the requested number of connections is kept open, from the given source addresses in
  * turn. A connection that is refused or ended is reopened a second later. If frames are requested,
  * the first accepted connection sends that number of CREDIT frames, faster than a well-behaved
- * client does, and then the program ends. Otherwise the program ends after the given time or on
+ * client does, and then the program ends. In any case the program ends after the given time, and on
  * SIGTERM. At the end it prints a line of counts.
  * Ownership: each struct flooder exists until the program ends, and gets a new RDMA id for each
  * connection.

@@ -5,12 +5,13 @@
  *	WIPED_HEX=DIGITS WIPED_TO=FILE LD_PRELOAD=/usr/local/bin/wiped.so COMMAND...
  *
  * Operation: the library replaces free() and recvmsg(). It searches each freed block and each
- * received message for the 32 bytes of the secret and for their hexadecimal form. For each find it
- * appends a line to FILE, and also at the end of the program, which shows that the program was
- * watched. It does not search the stack, or blocks that are still allocated at the end.
+ * received message for the 32 bytes of the secret and for their hexadecimal form, and appends a
+ * line to FILE for each block or message that contains them. At the end of the program it
+ * appends a further line, which shows that the library was loaded. It does not search the
+ * stack, or blocks that are still allocated at the end.
  * Ownership: the secret is copied from the environment at the start.
  * Concurrency: none; the programs have one thread.
- * Errors: wrong use ends the program.
+ * Errors: if WIPED_HEX or WIPED_TO is missing or invalid, the program ends at once.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

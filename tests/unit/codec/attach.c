@@ -133,7 +133,7 @@ static void check_attach(const struct rnbd_attach_info *info)
 	assert_int_equal(info->flags, RNBD_ATTACH_READONLY);
 	assert_int_equal(info->fence_generation, 7);
 	assert_int_equal(info->owner_generation, 0x80000009);
-	/* The decoder also fills the rest of the field with zeros. */
+	/* The decoder also fills the bytes behind the name with zeros. */
 	assert_memory_equal(info->export, attach.export, sizeof(info->export));
 }
 
@@ -216,7 +216,10 @@ static void test_attach_round_trip(void **state)
 	assert_fault(rnbd_decode_ctl(&msg.frame, &pos, &entry), RNBD_PERR_COUNT);
 }
 
-/* A body that is too short is rejected, a longer one if the additional bytes are not zero. */
+/*
+ * A body that is too short is rejected. A longer body is accepted only if the additional bytes
+ * are zero.
+ */
 static void test_attach_lengths(void **state)
 {
 	_Alignas(8) u8 body[BODY_MAX];
@@ -401,7 +404,7 @@ static void test_attach_reply_blocks(void **state)
 	}
 }
 
-/* A refusal has only a handle and a status, and for BUSY and LIMIT also retry_ms. */
+/* A refusal has only a handle and a status. With BUSY and LIMIT it may also have retry_ms. */
 static void test_attach_refused(void **state)
 {
 	_Alignas(8) u8 body[BODY_MAX];
@@ -495,7 +498,7 @@ static void test_handle_entries(void **state)
 	}
 }
 
-/* The caller of the decoder checks the capacity, because it knows the size of a block. */
+/* The decoder does not check the capacity: its caller does, which knows the size of a block. */
 static void test_capacity(void **state)
 {
 	static const struct patch patches[] = {

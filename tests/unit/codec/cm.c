@@ -10,8 +10,8 @@ static const struct rnbd_conn_req conn = {
 };
 
 /*
- * Copy @wire to private data of @len bytes, apply @patch and decode the result. The bytes
- * behind @wire are zero. A decoder that fails must not write to its result.
+ * Copy @wire to private data of @len bytes, apply @patch and decode the private data. The bytes
+ * behind @wire are zero. A decoder that fails must not change its output.
  */
 static enum rnbd_proto_err try_private(const void *wire, u32 size, u32 len,
 				       const struct patch *patch)
@@ -31,7 +31,10 @@ static enum rnbd_proto_err try_private(const void *wire, u32 size, u32 len,
 	if (patch)
 		unit_put(buf + patch->offset, patch->bytes, patch->value);
 
-	/* Only a request has this size. In a reject, byte 6 is the status, 0x22 in these tests. */
+	/*
+	 * Tell the messages apart: only a request has this size. In a reject, byte 6 is the low
+	 * byte of the status, which is 0x22 in these tests.
+	 */
 	if (size == sizeof(struct rnbd_cm_req)) {
 		fault = rnbd_decode_cm_req(buf, len, &out);
 		if (fault)

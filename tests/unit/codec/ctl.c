@@ -36,7 +36,7 @@ static void message_ctl(struct message *msg)
 	assert_int_equal(msg->frame.bytes, BYTES);
 }
 
-/* Decode all entries up to the first error. The failing call must not change its results. */
+/* Decode all entries up to the first error. The call that fails must not change its output. */
 static enum rnbd_proto_err decode_all(const struct message *msg)
 {
 	struct rnbd_ctl_entry entry, untouched;
@@ -110,7 +110,10 @@ static void test_ctl_lengths(void **state)
 		{ 16, 12, RNBD_PERR_LENGTH },
 		{ 16, 0xffff, RNBD_PERR_LENGTH },
 		{ 16, 0xfff8, RNBD_PERR_SHORT },
-		/* The first entry takes all bytes of the frame; none are left for the others. */
+		/*
+		 * The first entry takes all bytes of the frame; none are left for the other
+		 * entries.
+		 */
 		{ 16, BYTES, RNBD_PERR_SHORT },
 		{ AT_SECOND, 40, RNBD_PERR_LONG },
 		{ AT_THIRD, 8, RNBD_PERR_LONG },
@@ -123,7 +126,10 @@ static void test_ctl_lengths(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(try); i++) {
 		message_ctl(&msg);
-		/* The third entry is a head without a body, which ends 8 bytes before the frame. */
+		/*
+		 * In these cases the third entry is a head without a body, and 8 bytes of the
+		 * frame follow it.
+		 */
 		if (try[i].at == AT_SECOND) {
 			message_init(&msg, RNBD_FRAME_CONTROL, 3, BYTES + 8);
 			rnbd_encode_ctl(msg.buf + 16, &entries[0]);
@@ -168,7 +174,10 @@ static void test_ctl_frame(void **state)
 	unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
 	assert_fault(message_decode(&msg), RNBD_PERR_FLAGS);
 
-	/* A frame of another type, and a frame of 7 bytes that skipped rnbd_decode_frame(). */
+	/*
+	 * A frame of another type, and a CONTROL frame with only 7 bytes of entries, as
+	 * rnbd_decode_frame() would not accept.
+	 */
 	message_init(&msg, RNBD_FRAME_REPLY, 2, 32);
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
 	assert_fault(rnbd_decode_ctl(&msg.frame, &pos, &entry), RNBD_PERR_TYPE);
@@ -179,7 +188,10 @@ static void test_ctl_frame(void **state)
 	assert_fault(rnbd_decode_ctl(&msg.frame, &pos, &entry), RNBD_PERR_SHORT);
 }
 
-/* A body that is too short is rejected, a longer one if the additional bytes are not zero. */
+/*
+ * A body that is too short is rejected. A longer body is accepted only if the additional bytes
+ * are zero.
+ */
 static void test_ctl_body(void **state)
 {
 	struct rnbd_ctl_pos pos = { };

@@ -77,7 +77,10 @@ static void test_handle_of_each(void **state)
 		assert_int_equal(cursor[i].handle.index, 4095 - i);
 		assert_int_equal(cursor[i].handle.generation, ~i);
 	}
-	/* The second step decodes the copy in the cursor and returns the next position. */
+	/*
+	 * The second step decodes the copy of the entry in the cursor, and not the frame, which
+	 * was overwritten. It also returns the position of the next entry.
+	 */
 	memset(msg.buf + 16, 0xee, 5 * 32);
 	for (i = 0; i < 5; i++) {
 		pos = 0xffff;
@@ -89,7 +92,10 @@ static void test_handle_of_each(void **state)
 	}
 }
 
-/* Both steps reject missing and incomplete entries, the first also other types of frames. */
+/*
+ * Both steps reject missing and incomplete entries. The first step also rejects other types of
+ * frames.
+ */
 static void test_handle_entries(void **state)
 {
 	const struct rnbd_request req = {

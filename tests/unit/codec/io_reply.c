@@ -115,7 +115,10 @@ static void test_reply_inline(void **state)
 				     bytes == 1536 ? RNBD_PERR_NONE : RNBD_PERR_LONG);
 	}
 
-	/* An inline reply has at least one byte of data; a failed request has none. */
+	/*
+	 * An inline reply must have at least one byte of data. So the reply to a failed
+	 * request, which has no data, must not be inline.
+	 */
 	message_init(&msg, RNBD_FRAME_REPLY, 1, 16 + 512);
 	unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
 	rnbd_encode_reply((void *)(msg.buf + 16), &none);
@@ -124,7 +127,10 @@ static void test_reply_inline(void **state)
 	none.status = RNBD_ST_IO;
 	rnbd_encode_reply((void *)(msg.buf + 16), &none);
 	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_PERR_SHORT);
-	/* The largest length does not wrap around. */
+	/*
+	 * The decoder does not wrap the largest length around to a small one: the data are too
+	 * short.
+	 */
 	none = replies[0];
 	none.length = 0xffffffff;
 	rnbd_encode_reply((void *)(msg.buf + 16), &none);
@@ -173,7 +179,10 @@ static void test_query(void **state)
 			     RNBD_PERR_NONE);
 		assert_int_equal(out.tag, 7);
 		assert_int_equal(out.state, query.state);
-		/* The body of a query is invalid as an answer, and the reverse. */
+		/*
+		 * The body of a query is invalid in an answer, and the body of an answer in a
+		 * query.
+		 */
 		assert_fault(rnbd_decode_query(entry_of(other, body, 8), 32, &out),
 			     RNBD_PERR_STATUS);
 		assert_fault(rnbd_decode_query(entry_of(type, body, 7), 32, &out),

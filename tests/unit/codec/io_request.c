@@ -172,7 +172,10 @@ static void test_request_round_trip(void **state)
 	}
 }
 
-/* Requests in one frame are decoded one after the other, by the returned position. */
+/*
+ * Requests in one frame are decoded one after the other: each call returns the position of the
+ * next request.
+ */
 static void test_request_many(void **state)
 {
 	static const u8 nr_extents[] = { 1, 5, 6, 17, 2, 1 };
@@ -280,7 +283,7 @@ static void test_request_patches(void **state)
 		/* The first and the last bit of the reserved byte. */
 		{ 25, 1, 1, RNBD_PERR_RESERVED },
 		{ 25, 1, 0x80, RNBD_PERR_RESERVED },
-		/* The first extent, valid as units 900 and 901. */
+		/* The first extent. Without a patch, it has the units 900 and 901. */
 		PATCH(rnbd_req_entry, extent.unit, 998, NONE),
 		PATCH(rnbd_req_entry, extent.unit, 999, EXTENT),
 		PATCH(rnbd_req_entry, extent.unit, 1000, EXTENT),
@@ -298,14 +301,17 @@ static void test_request_patches(void **state)
 		PATCH(rnbd_req_entry, extent.units, 1, EXTENT),
 		PATCH(rnbd_req_entry, extent.units, 0xffffffff, EXTENT),
 		PATCH(rnbd_req_entry, extent.units, 0x80000000, EXTENT),
-		/* The second extent, valid as 896 and 897, and the third, as 892 and 893. */
+		/*
+		 * The second extent and the third. Without a patch, they have the units 896 and
+		 * 897, and 892 and 893.
+		 */
 		{ 32, 4, 899, RNBD_PERR_EXTENT },
 		{ 32, 4, 890, RNBD_PERR_NONE },
 		{ 36, 4, 0, RNBD_PERR_EXTENT },
 		{ 40, 4, 896, RNBD_PERR_EXTENT },
 		{ 40, 4, 900, RNBD_PERR_EXTENT },
 		{ 44, 4, 0xfffffffe, RNBD_PERR_EXTENT },
-		/* The unused extents behind the third must be zero. */
+		/* The extents behind the third are unused and must be zero. */
 		{ 48, 4, 1, RNBD_PERR_EXTENT },
 		{ 52, 4, 1, RNBD_PERR_EXTENT },
 		{ 60, 4, 0x80000000, RNBD_PERR_EXTENT },
@@ -351,7 +357,7 @@ static void test_request_sum_wraps(void **state)
 	req.extents[0].unit = 0xfffffffe;
 	assert_fault(try_request(&req, &wide), RNBD_PERR_NONE);
 
-	/* The largest length of 32 bits is rounded up to 2^20 units, not to 0. */
+	/* The largest length that fits 32 bits is rounded up to 2^20 units, not to 0. */
 	exp.max_io = 0xffffffff;
 	exp.block_mask = 0;
 	wide.pool_units = 1u << 20;
@@ -481,7 +487,10 @@ static void test_request_plain_faults(void **state)
 	assert_fault(decode_request(&msg, &pos, &limits, &out),
 		     RNBD_PERR_TYPE);
 
-	/* A frame of 31 bytes that skipped rnbd_decode_frame(). */
+	/*
+	 * A REQUEST frame with only 31 bytes of entries, as rnbd_decode_frame() would not
+	 * accept.
+	 */
 	msg.frame = (struct rnbd_frame) {
 		.type = RNBD_FRAME_REQUEST, .nr_entries = 9,
 		.entries = msg.buf + 16, .bytes = 31,
@@ -547,7 +556,10 @@ static void test_request_inline(void **state)
 			     bytes == 2048 ? RNBD_PERR_NONE : RNBD_PERR_LONG);
 	}
 
-	/* Longer than granted, not granted at all, or not a READ or WRITE. */
+	/*
+	 * Inline data that are longer than granted, not granted at all, or not of a READ or
+	 * WRITE.
+	 */
 	req[0] = inline_request(RNBD_OP_WRITE, 2048);
 	assert_fault(try_request(&req[0], &lim), RNBD_PERR_LENGTH);
 	req[0] = inline_request(RNBD_OP_READ, 4096 + 512);

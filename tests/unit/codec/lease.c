@@ -28,7 +28,10 @@ static void encode_segment(u8 *body, u32 slot)
 	rnbd_encode_segment((void *)body, &seg);
 }
 
-/* The segments of the floor arrive in the order of their slots. Each has one valid size. */
+/*
+ * The segments of the floor arrive in the order of their slots. For each of them only one size
+ * is valid.
+ */
 static void test_first_segments(void **state)
 {
 	/* Each patch changes segment 0, which has 32 units. */

@@ -164,7 +164,10 @@ static void test_grant_pool(void **state)
 	struct rnbd_grant grant = granted;
 
 	(void)state;
-	/* The share of a queue must hold the largest request: one unit less is rejected. */
+	/*
+	 * The share of each of the two queues must hold the largest request, so the pool must
+	 * have twice its size: one unit less is rejected.
+	 */
 	grant.pool_units = 512;
 	grant.nr_segments = 16;
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
@@ -174,8 +177,9 @@ static void test_grant_pool(void **state)
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 
 	/*
-	 * A request may need at most 17 extents. 256 units need up to 17 in segments of 16. In
-	 * segments of 8, 129 units need up to 17, and 130 units up to 18.
+	 * A request may have at most 17 extents. In segments of 16 units, a request of 256
+	 * units needs up to 17 extents. In segments of 8 units, 129 units need up to 17
+	 * extents, and 130 units up to 18.
 	 */
 	grant = granted;
 	grant.pool_units = 512;
@@ -191,7 +195,10 @@ static void test_grant_pool(void **state)
 	grant.max_io = 130 * 4096;
 	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 
-	/* One segment that is larger than the pool; then the whole requested pool, and more. */
+	/*
+	 * A segment may be larger than the pool if the pool has only one slot. A pool that is
+	 * as large as the requested one is accepted, a larger one is not.
+	 */
 	grant = granted;
 	grant.segment_units = 1u << 20;
 	grant.nr_segments = 1;
@@ -208,7 +215,7 @@ static void test_grant_pool(void **state)
 	grant.segment_units = 2u << 20;
 	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 
-	/* With fewer units than queues, the share of a queue has no unit. */
+	/* If the pool has fewer units than there are queues, the share of a queue has no unit. */
 	grant = granted;
 	grant.max_io = 4096;
 	grant.pool_units = 1;
@@ -218,7 +225,10 @@ static void test_grant_pool(void **state)
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 }
 
-/* If a floor was requested, all of it must hold the largest request, not each queue's share. */
+/*
+ * If a floor was requested, the largest request must fit the whole floor, and not the share of
+ * a queue.
+ */
 static void test_grant_floor(void **state)
 {
 	struct rnbd_login_info floor = asked;

@@ -15,7 +15,7 @@ struct unit_lock {
 
 #define spinlock_t struct unit_lock
 
-/* Defined by the test: makes spin_trylock() fail although the lock is free. */
+/* Defined by the test: if it returns true, spin_trylock() fails although the lock is free. */
 bool unit_trylock_fails(void);
 
 static inline void spin_lock_init(spinlock_t *lock)
