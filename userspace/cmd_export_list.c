@@ -2,8 +2,8 @@
 /*
  * rnbd export list, rnbd export show: show exports and their state from configfs.
  *
- * Operation: the attributes of an export are read one by one. "show" prints the members
- * of the JSON object, one per line, so that both forms have the same contents.
+ * Operation: the attributes of an export are read one by one. As text, "show" prints each
+ * member of its JSON object on a line, so that text and JSON have the same contents.
  * Ownership: a struct export owns its strings.
  * Concurrency: see configfs.c.
  * Errors: one line.
@@ -31,7 +31,10 @@ struct export {
 	struct strlist hosts, readonly_hosts, ports;
 };
 
-/* Add the address of a port to @map for each export that it offers, or only for @name. */
+/*
+ * Add the address of a port to @map under the name of each export that the port offers. If
+ * @name is not NULL, add it only under @name, and only if the port offers this export.
+ */
 static void read_port(const char *dir, const char *name, struct link_map *map)
 {
 	char *exports = xasprintf("%s/exports", dir);
@@ -57,7 +60,7 @@ static void read_port(const char *dir, const char *name, struct link_map *map)
 	free(exports);
 }
 
-/* Map each export, or only @name unless it is NULL, to the addresses at which it is offered. */
+/* Map the export @name, or each export if @name is NULL, to the addresses of its ports. */
 static void read_ports(const char *name, struct link_map *map)
 {
 	char *all = configfs_path("ports");

@@ -2,19 +2,23 @@
 /*
  * rnbd fence, unfence and fenced: exclude hosts from the storage of the target.
  *
- * Operation: "fence" marks the host in the kernel at once, and then records the fence in
- * a file. A fence that cannot be recorded is a failure, because a restart of the target
- * would forget it. "unfence" changes the file first and the kernel last. The sessions of
- * a fenced host close; each is active until the storage has completed its requests.
- * active_sessions is the number of sessions left, and fence_done is the generation of
- * the last fence that was complete.
+ * Operation: "fence" first fences the host in the kernel, then records the fence in a
+ * file, and then waits until the fence is complete. If the fence cannot be recorded, the
+ * command fails, because the fence would be lost when the target restarts. "unfence" first
+ * records in the file that the host is not fenced, and then unfences it in the kernel.
+ * The kernel closes the sessions of a fenced host. A session counts as active until the
+ * storage has completed its requests, and the fence is complete when no earlier session
+ * is active. Attributes of the host: active_sessions is the number of active sessions, and
+ * fence_done is the generation of the latest complete fence.
  * Ownership: fence_store.c manages the files of recorded fences.
- * Concurrency: fencing a fenced host begins another generation. So several callers may
- * fence the same host, and each waits for its own generation.
- * Errors: a cluster manager must not take over from the host unless "fence" returns exit
- * code 0; after another exit code, the host may be fenced nevertheless. A fence that was
- * complete is a success even if it was lifted before the command noticed: with
- * unfence_on_restart, the next login of a restarted host lifts it.
+ * Concurrency: fencing a host that is fenced already begins a higher fence generation. So
+ * several commands may fence the same host at the same time, and each waits until its own
+ * generation, or a higher one, is complete.
+ * Errors: a cluster manager must not take over from the host unless the exit code of
+ * "fence" is 0; with another exit code, the host is possibly fenced nevertheless. The
+ * command succeeds if the fence was complete, even if the host is no longer fenced when
+ * the command reads the state: with unfence_on_restart, the kernel unfences a host that
+ * logs in after a restart.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +50,7 @@ static int fence_host(const struct args *args, char **dir)
 	return *dir ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
 }
 
-/* Read a number; unlike with configfs_read_u64(), a failure is an error and not 0. */
+/* Read a number. If this fails, return an error, whereas configfs_read_u64() returns 0. */
 static int read_number(const char *dir, const char *attr, uint32_t *number)
 {
 	char *text = configfs_get(dir, attr);
@@ -69,7 +73,7 @@ static int read_state(const char *dir, struct fence *fence)
 	return ret;
 }
 
-/* Record the fence state; @lock is the result of fence_store_lock(). */
+/* Record the fence state; @lock is the result of fence_store_lock(), possibly an error. */
 static int keep(const char *dir, const struct fence *fence, int lock)
 {
 	int ret = lock < 0 ? lock : fence_store_keep(dir, fence);
@@ -84,7 +88,7 @@ static int keep(const char *dir, const struct fence *fence, int lock)
 /* Fence the host in the kernel and record the fence; does not wait for the I/O of the host. */
 static int fence_begin(const char *dir, struct fence *fence)
 {
-	/* Fence first: access to the file may wait for a disk of this machine. */
+	/* Fence before the lock and the file are used: access to them can block on a disk. */
 	int ret = configfs_write(dir, "fenced", "begin");
 	int lock;
 
@@ -92,7 +96,10 @@ static int fence_begin(const char *dir, struct fence *fence)
 		return ret;
 	lock = fence_store_lock();
 	ret = read_state(dir, fence);
-	/* Record an unfenced state, too: the unfence may have recorded an older generation. */
+	/*
+	 * Record the state even if a concurrent "rnbd unfence" has unfenced the host: the file
+	 * can still have a generation from before this fence.
+	 */
 	if (!ret)
 		ret = keep(dir, fence, lock);
 	if (lock >= 0)
@@ -101,15 +108,19 @@ static int fence_begin(const char *dir, struct fence *fence)
 }
 
 /*
- * Read fence_state before fence_done. If the state says that the host is unfenced, and the
- * later value of fence_done is still older, the fence was lifted before it was complete.
+ * Read fence_state before fence_done: if fence_state says that the host is not fenced, and
+ * fence_done, although read later, is below the generation of a fence, the host was
+ * unfenced before this fence was complete.
  */
 static int read_both(const char *dir, struct fence *fence, uint32_t *done)
 {
 	return read_state(dir, fence) ?: read_number(dir, "fence_done", done);
 }
 
-/* Wait until no request of the host can reach the storage; @seconds: limit, 0: none */
+/*
+ * Wait until no request of the host from before the fence @begun can reach the storage, at
+ * most @seconds (0: without a limit).
+ */
 static int fence_wait(const char *dir, const struct fence *begun, uint32_t seconds)
 {
 	uint64_t begin = now_ms(), tell = begin + TELL_MS;
@@ -123,7 +134,7 @@ static int fence_wait(const char *dir, const struct fence *begun, uint32_t secon
 			return ret;
 		if (done >= begun->generation)
 			return 0;
-		/* A host that was removed and created again can have an older generation. */
+		/* A lower generation means that the host was removed and created again. */
 		if (!now.fenced || now.generation < begun->generation) {
 			err("the host was unfenced concurrently");
 			return -ECANCELED;
@@ -189,7 +200,7 @@ int cmd_unfence(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-/* Describe the fence state; "fenced" means a complete fence, as exit code 0 of "fence" does. */
+/* Return the fence state as a word: "no", "draining" until the fence is complete, or "fenced". */
 static const char *fence_word(const struct fence *fence, uint32_t done)
 {
 	if (!fence->fenced)
@@ -208,7 +219,7 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 	const char *word;
 	char *since;
 
-	/* The list lacks this host, which may be fenced: make the exit code a failure. */
+	/* Omit this host, and let the command fail: a reader could take the host for unfenced. */
 	if (read_both(dir, &fence, &done) ||
 	    read_number(dir, "unfence_on_restart", &until)) {
 		unread++;

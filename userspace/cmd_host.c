@@ -2,13 +2,14 @@
 /*
  * rnbd host ..., rnbd export allow and deny: manage hosts and their permissions.
  *
- * Operation: a host is created when it is first allowed an export, and stays with its
- * limits until it is removed. A link from an export to a host is the permission; the
- * kernel denies hosts without a link.
+ * Operation: "allow" creates a host that does not exist yet. The host and its limits stay
+ * until "rnbd host remove", even if the host is allowed no export. A permission is a link
+ * in configfs from an export to a host; the kernel denies hosts without a link.
  * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
- * Errors: one line. The command stops at the first host that fails and leaves the hosts
- * after it unchanged. "deny" still waits for the requests of the hosts before it.
+ * Errors: one line. "allow" and "deny" stop at the first host that fails and do not change
+ * the hosts after it on the command line. "deny" nevertheless waits for the requests of the
+ * hosts that it has denied before.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -72,7 +73,7 @@ static int unlink_host(const char *export_dir, const char *text)
 	return ret;
 }
 
-/* Deny all hosts before the wait, because the storage may hang. */
+/* Deny all hosts, and wait only then: hung storage must not delay the denial of a host. */
 static int deny(const struct args *args)
 {
 	int denied = 0, waited = 0;
@@ -138,7 +139,10 @@ static void exports_of(const char *host, struct strlist *exports)
 	free(all);
 }
 
-/* Limits of a host; @option NULL: the operand sets it. The word "none" is 0 in configfs. */
+/*
+ * Limits of a host. If @option is NULL, the limit is an operand and not an option. The word
+ * "none" on the command line means that there is no limit, which is 0 in configfs.
+ */
 static const struct {
 	const char *attr;
 	const char *option;
@@ -150,7 +154,7 @@ static const struct {
 	{ "max_sessions", "sessions", "--sessions ", true },
 };
 
-/* Parse the text of a limit; 0 means none. Returns an exit code. */
+/* Parse the text of a limit; *limit is 0 if the text is "none". Returns an exit code. */
 static int parse_limit(size_t i, const char *text, uint64_t *limit)
 {
 	uint32_t number = 0;

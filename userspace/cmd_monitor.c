@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd monitor: print state changes of disks and of the target's sessions.
+ * rnbd monitor: print state changes of disks and of the target's sessions, and changes of
+ * the cgroups that apply to the hosts of the target.
  *
  * Operation: one netlink socket joins the event groups of the families of both modules,
  * if they are loaded, and the group in which the netlink controller announces new and
  * removed families. So the modules may be loaded and unloaded while the command runs.
- * A second socket looks up families and groups, because events may arrive between a
- * request and its reply on the first one.
+ * The command looks up families and groups on a second socket, because an event could
+ * arrive on the first socket between a request and its reply.
  *
  * Output: each event is one line on stdout, which is line buffered. Notes go to stderr:
- * the start of listening to a family, an unloaded module, and lost events, which happen
- * if events arrive faster than the command reads them.
+ * that the command listens to a family, that a module was unloaded, and that events were
+ * lost because they arrived faster than the command read them.
  *
  * Ownership: both sockets exist as long as the command runs.
  * Concurrency: one thread. The command reads SIGINT and SIGTERM from a signalfd, so that
- * a signal ends it between two lines.
- * Errors: neither module is loaded at the start, or a socket fails. A write error on
- * stdout ends the command; main() reports it.
+ * these signals do not end it within a line.
+ * Errors: the command fails if neither module is loaded at its start, or if a socket
+ * fails. A write error on stdout ends the command; main() reports the error.
  */
 #include <errno.h>
 #include <poll.h>
@@ -59,7 +60,7 @@
  * @name: name of the family and of its module
  * @group: name of the multicast group for events
  * @print: prints an event
- * @family: number of the family, 0 while it does not exist
+ * @family: number of the family, 0 while the command does not receive its events
  */
 struct source {
 	const char *name;
@@ -95,7 +96,7 @@ static void print_json(struct json_object *obj, const char *stamp,
 	json_print_line(obj);
 }
 
-/* Print an event as one line, without control characters: a peer may choose the text. */
+/* Print an event as one line, without control characters: a peer can choose the text. */
 static void __printf(2, 3) print_event(const char *reason, const char *fmt, ...)
 {
 	char event[1024], *line;
@@ -125,7 +126,7 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 	}
 	if (format_addr(disk.address, disk.port, target, sizeof(target)))
 		snprintf(target, sizeof(target), "?");
-	/* In other states, disk.reason is that of an earlier loss of the connection. */
+	/* In the state closing, disk.reason would be that of an earlier loss of connection. */
 	if (!strcmp(disk.state, "reconnecting"))
 		reason = disk.reason;
 	else if (!strcmp(disk.state, "failed"))
@@ -206,7 +207,7 @@ static void join(struct source *source)
 	note("listening to %s", source->name);
 }
 
-/* Handle a new or removed family. The kernel ends the memberships of a removed one. */
+/* Handle a new or removed family; the kernel has ended all memberships in a removed family. */
 static void on_family(struct nlmsghdr *hdr)
 {
 	const struct genlmsghdr *genl = nlmsg_data(hdr);
@@ -229,7 +230,7 @@ static void on_family(struct nlmsghdr *hdr)
 		} else if (genl->cmd == CTRL_CMD_DELFAMILY && source->family) {
 			source->family = 0;
 			note("%s was unloaded", name);
-			/* The module may be loaded again by the time this message is read. */
+			/* Join now in case the module was loaded again before this message was read. */
 			join(source);
 		}
 	}
@@ -282,7 +283,7 @@ static int open_sources(void)
 	nl_socket_disable_seq_check(events);
 	nl_socket_modify_cb(events, NL_CB_VALID, NL_CB_CUSTOM, on_event, NULL);
 	nl_socket_set_nonblocking(events);
-	/* Ignore a failure: the kernel may allow only a smaller buffer. */
+	/* Ignore a failure: the command works with a smaller buffer, too. */
 	nl_socket_set_buffer_size(events, EVENT_BUFFER, 0);
 
 	ret = genl_ctrl_resolve_grp(queries, "nlctrl", "notify");

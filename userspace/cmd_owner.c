@@ -3,13 +3,15 @@
  * rnbd export owner: show, end or move the ownership of an exclusive export; rnbd export
  * record-owners: record the owners in files as hosts attach and detach.
  *
- * Operation: the kernel closes the attachment of the earlier owner at once, and the
- * command records the new owner in a file. A change that cannot be recorded is a failure,
- * because the next start of the target would allow the earlier owner to continue. Then
- * the command waits until the storage has completed the requests of the earlier owner.
+ * Operation: to end or move the ownership, "owner" first writes to the kernel, which closes
+ * the attachment of the earlier owner at once. Then it records the new owner in a file. If
+ * this fails, the command fails, because after the next start of the target the earlier
+ * owner could attach the export again. Last, the command waits until the storage has
+ * completed the requests of the earlier owner.
  * Ownership: owner_store.c manages the files of recorded owners.
- * Concurrency: hosts may attach and detach concurrently; the kernel orders the changes.
- * Errors: one line. After exit code 1, the kernel may have changed the owner nevertheless.
+ * Concurrency: hosts may attach and detach concurrently; the kernel serializes the changes
+ * of the owner.
+ * Errors: one line. After exit code 1, the owner in the kernel has possibly changed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +40,7 @@ static int show_owner(const char *dir)
 	return RNBD_EXIT_OK;
 }
 
-/* @host: UUID of the next owner, or none */
+/* @host: UUID of the new owner, or the word "none", which ends the ownership */
 static int move_owner(const struct args *args, const char *dir, const char *host,
 		      uint32_t seconds)
 {
@@ -72,7 +74,7 @@ struct recorded {
 };
 
 /**
- * struct all_recorded - the exports at the last reading of configfs
+ * struct all_recorded - the exports that existed when configfs was last read
  * @recorded: exports, sorted by name
  * @nr: number of exports in @recorded
  */
@@ -81,7 +83,10 @@ struct all_recorded {
 	size_t nr;
 };
 
-/* Take the recorded state of an export out of @old; callers pass the names in sorted order. */
+/*
+ * Move the recorded state of the export @name out of @old; returns NULL if @old has none. The
+ * caller passes names in sorted order, so that one search through @old serves all of them.
+ */
 static char *take_state(struct all_recorded *old, size_t *next, const char *name)
 {
 	char *state;
@@ -106,14 +111,17 @@ static void free_recorded(struct all_recorded *all)
 	free(all->recorded);
 }
 
-/* Record the owner of an export if it differs from @old. Returns 0 or a negative errno. */
+/*
+ * Record the owner of an export if owner_state differs from @old, the state recorded before.
+ * Returns 0 or a negative errno.
+ */
 static int record_one(const char *name, char *old, struct all_recorded *now)
 {
 	char *dir = configfs_path("exports/%s", name);
 	char *state = configfs_try(dir, "owner_state");
 	int ret = 0;
 
-	/* Ignore an export that was removed in between. */
+	/* Ignore an export that was removed after its owner_state was read. */
 	if (state && (!old || strcmp(old, state)) && configfs_exists(dir))
 		ret = owner_store_keep(dir);
 	if (ret == -ESTALE)
@@ -148,7 +156,7 @@ static int record_changed(struct all_recorded *old)
 	return ret;
 }
 
-/* configfs has no events, so this command reads the attributes once a second. */
+/* Read the attributes once a second, because configfs does not report changes. */
 int cmd_export_record_owners(const struct args *args)
 {
 	struct all_recorded recorded = { };

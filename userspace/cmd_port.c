@@ -57,7 +57,7 @@ int cmd_port_add(const struct args *args)
 	return RNBD_EXIT_OK;
 }
 
-/* Find the directory of a port by its ID or address; NULL after a message. */
+/* Find the directory of a port by its ID or address; returns NULL after an error message. */
 static char *find_port(const char *text)
 {
 	char host[HOST_SIZE];

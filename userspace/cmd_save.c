@@ -3,17 +3,19 @@
  * rnbd save, restore and clear: save, restore and remove the configuration of the target.
  *
  * Operation: "save" first parses the text that it would write, as "restore" does, and
- * fails if "restore" would reject it. It writes a new file to stable storage and then
+ * fails if "restore" would reject it. "save" then writes a new file to stable storage and
  * renames it, so that readers see the old or the new file as a whole, also after a power
- * failure. "restore" may wait for devices that appear late; before the wait, it restores
- * the objects that need no such device.
+ * failure. With --wait, "restore" waits for missing devices of exports. Before the wait it
+ * restores everything, except that it does not enable the exports that lack their device.
  * Ownership: the file belongs to the administrator; a replaced file keeps its owner. A
  * symbolic link stays, and the file that it leads to is replaced; a link that leads to no
- * file is an error. Only the owner may read the file, because any client that knows the
- * UUID of a host without a secret can attach as that host.
- * Concurrency: the last one of two concurrent saves replaces the whole file.
- * Errors: one line for each error. A "save" that fails leaves the old file unchanged and
- * no temporary file. "clear" also ends sessions that begin while it runs.
+ * file is an error. Only the owner of the file may read it, because it lists the UUIDs of
+ * the hosts: any client that knows the UUID of a host without a secret can attach as this
+ * host.
+ * Concurrency: after two concurrent saves, the file is that of the later save.
+ * Errors: one line for each error. A "save" that fails leaves no temporary file, and leaves
+ * the old file unchanged unless only the last step has failed, the sync of the directory.
+ * "clear" also ends sessions that begin while it runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +49,10 @@ static const char *file_operand(const struct args *args)
  * Reading
  */
 
-/* Read at most FILE_MAX + 1 bytes of a file as a string; NULL after a message. */
+/*
+ * Read a file into a string, but at most FILE_MAX + 1 bytes, which suffice to detect a file
+ * that is too large. Returns NULL after an error message.
+ */
 static char *read_file(const char *file, size_t *len)
 {
 	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
@@ -69,8 +74,8 @@ static char *read_file(const char *file, size_t *len)
 }
 
 /*
- * Returns an exit code: RNBD_EXIT_USAGE if the file is invalid, RNBD_EXIT_FAIL if it cannot
- * be read, so that a retry may help.
+ * Read and parse a file. Returns an exit code: RNBD_EXIT_USAGE if the contents are invalid, or
+ * RNBD_EXIT_FAIL if the file cannot be read; only in this case can a retry succeed.
  */
 static int load(const char *file, struct target_config *config)
 {
@@ -89,7 +94,7 @@ static int load(const char *file, struct target_config *config)
 	return ret;
 }
 
-/* Return the path of the export if no file exists there; otherwise NULL. */
+/* Return the path of the storage of an export if nothing exists at this path, otherwise NULL. */
 static const char *absent_path(const struct target_config_object *export)
 {
 	const char *path = export->value[target_config_schema[TARGET_CONFIG_EXPORT].wanted_on];
@@ -163,8 +168,9 @@ static bool has_absent(const struct target_config *config)
 }
 
 /*
- * An export whose device is missing is disabled, but not because the administrator disabled
- * it: if the old file enables it, the new file does so, too.
+ * Let the new file enable each export that the old file enables and that is disabled now, if
+ * its device is missing: such an export cannot be enabled, so its state does not show that
+ * the administrator has disabled it.
  */
 static void keep_enabled(const char *file, struct target_config *config)
 {
@@ -196,7 +202,7 @@ static void keep_enabled(const char *file, struct target_config *config)
 	target_config_free(&old);
 }
 
-/* Check that the copy of each secret is readable: restore needs it, as configfs shows none. */
+/* Check that the copy of each secret is readable: "restore" needs it, as configfs hides secrets. */
 static int check_secrets(const struct target_config *config)
 {
 	const struct target_config_schema *schema = &target_config_schema[TARGET_CONFIG_HOST];
@@ -317,9 +323,10 @@ static int secret_attr(void)
 }
 
 /*
- * A host that got its secret after the file was written must be restored with it: otherwise
- * any client that knows its UUID could attach. If the file names another secret than the
- * copy of "rnbd host secret", print a note, because that secret may be older.
+ * If the file names no secret for a host, use the copy that "rnbd host secret" has stored since:
+ * a host restored without its secret could be impersonated by any client that knows its UUID.
+ * If the file names another path than that of the copy, use the path in the file, and print a
+ * note, because the secret at that path can be older than the copy.
  */
 static void use_kept_secrets(struct target_config *config)
 {
@@ -354,7 +361,7 @@ static void use_kept_secrets(struct target_config *config)
 	}
 }
 
-/* Check that a port can listen at an address: one of this machine, or the wildcard. */
+/* Check that a port can listen at an address: it belongs to this machine or is the wildcard. */
 static int try_address(const char *text)
 {
 	const struct addrinfo hints = {
@@ -364,7 +371,7 @@ static int try_address(const char *text)
 	int ret = 0;
 	int fd;
 
-	/* The parser has checked the address, so only its interface can be missing. */
+	/* The parser has checked the syntax, so only the interface after a % can be unknown. */
 	if (getaddrinfo(text, NULL, &hints, &addr))
 		return -EADDRNOTAVAIL;
 	fd = socket(addr->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -377,9 +384,9 @@ static int try_address(const char *text)
 }
 
 /*
- * Report the secrets, paths and addresses of a valid file that are not usable on this
- * machine. Returns the number of those that would prevent a complete restore. With @late,
- * a missing path is not reported.
+ * Report the secrets, paths and addresses in @config that are not usable on this machine,
+ * except missing paths if @late is true, because "restore" waits for them. Returns the number
+ * of reported ones that would prevent a complete restore.
  */
 static int misfits(const struct target_config *config, bool late)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd secret generate, rnbd host secret: create a secret, and require it from a host.
+ * rnbd secret generate: create a secret. rnbd host secret: set, rotate, withdraw or clear the
+ * secret with which a host must authenticate.
  *
- * Operation: the command sets the secret in the kernel of the target, and secret_store.c
- * keeps a copy in a file; see host_give() for the order. During a rotation a host has two
- * secrets, and either authenticates a login, until the old one is withdrawn.
+ * Operation: "rnbd host secret" sets the secret in the kernel of the target, and stores a
+ * copy in a file (secret_store.c); see host_give() for the order. During a rotation a host
+ * has two secrets and can log in with either, until the old secret is withdrawn.
  * Ownership: a secret in memory is wiped after it was written to a file or the kernel.
  * Only "rnbd secret generate" prints a secret.
  * Concurrency: the directory of the copies is locked while a secret changes. The lock is
@@ -80,11 +81,10 @@ static int host_set(const char *dir, const uint8_t *secret)
 }
 
 /*
- * Replace the copy first, then the secret in the kernel. If the copy cannot be written,
- * nothing changes; if the kernel rejects the secret, the former copy is restored. After a
- * crash of the machine in between, "rnbd restore" sets the new secret, because the former
- * one may be known to others. If only this program dies, the kernel has the former one
- * until the command is repeated.
+ * Replace the copy first, and then the secret in the kernel: if the machine crashes in between,
+ * "rnbd restore" sets the new secret, and not the former one, which others possibly know. If
+ * only this program is killed in between, the kernel keeps the former secret until the command
+ * is run again.
  */
 static int host_give(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
@@ -110,8 +110,9 @@ static int check_host(const char *dir)
 }
 
 /*
- * Remove the copy first: after a crash in between, the target starts without the old
- * secret, which others may know.
+ * Remove the copy of the old secret first, and then the old secret in the kernel: if the
+ * machine crashes in between, the target starts without this secret, which others possibly
+ * know.
  */
 static int host_withdraw(const char *dir, const struct secret_copy *copy)
 {
@@ -127,7 +128,7 @@ static int host_replace(const char *dir, const struct secret_copy *copy, const u
 {
 	int ret = 0;
 
-	/* "rnbd restore" must not set an old secret that the kernel no longer has. */
+	/* Remove a copy of an old secret that the kernel lacks: "rnbd restore" would set it. */
 	if (configfs_read_u64(dir, "has_secret") && !configfs_read_u64(dir, "has_old_secret"))
 		ret = secret_copy_forget_old(copy);
 	if (!ret)
@@ -136,9 +137,8 @@ static int host_replace(const char *dir, const struct secret_copy *copy, const u
 }
 
 /*
- * Make the present secret the old one as well, and then replace the present one by @secret.
- * After a crash in between, the host has the present secret twice, or "rnbd restore" sets
- * the new and the old one. Running the command again completes the rotation.
+ * Copy the present secret to the old secret, and then replace the present secret by @secret.
+ * If the command is interrupted at any point, it can be run again to complete the rotation.
  */
 static int host_rotate(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
@@ -171,14 +171,17 @@ static int host_rotate(const char *dir, const struct secret_copy *copy, const ui
 	if (!ret)
 		ret = host_give(dir, copy, secret);
 	if (ret) {
-		/* Undo: the present secret stays the only one. */
+		/* Undo: remove the old secret, so that the host has only the present one. */
 		secret_copy_forget_old(copy);
 		configfs_write(dir, "old_secret", RNBD_SECRET_NONE);
 	}
 	return ret;
 }
 
-/* Clear the kernel first: after a crash in between, restore sets the secret from the copy. */
+/*
+ * Remove the secrets in the kernel first, and the copies last: if the machine crashes in
+ * between, "rnbd restore" sets the secret from the copy, so that the host still needs it.
+ */
 static int host_take(const char *dir, const struct secret_copy *copy)
 {
 	int ret = check_host(dir);

@@ -2,8 +2,8 @@
 /*
  * rnbd secret set: replace the secret of attached disks.
  *
- * Operation: the client module uses the new secret from the next login on, for the whole
- * session of each disk. The present connections stay.
+ * Operation: the new secret applies to the whole session of each disk, from the next login
+ * of the session on. The present connections stay.
  * Ownership: the secret is wiped before the command ends.
  * Concurrency: one thread. If two commands set a secret, the last one wins.
  * Errors: one line for each disk that fails; the command continues with the others.

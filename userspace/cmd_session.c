@@ -26,7 +26,7 @@
 #define TIME_TEXT_SIZE	32
 
 /**
- * struct both - sessions of both ends
+ * struct both - sessions of this machine as a client and as a target
  * @client: whether the sessions of the client (module rnbd) were read
  * @target: whether the sessions of the target (module rnbd-target) were read
  * @disks: all disks; each names its session
@@ -39,7 +39,10 @@ struct both {
 	struct sessions sessions;
 };
 
-/* Format as "2025-01-31T12:00:00", without a space, so that a table cell is one word. */
+/*
+ * Format the time since which a session is live, such as "2025-01-31T12:00:00": it has no
+ * space, so that a table cell is one word.
+ */
 static void format_since(const struct session *session, char text[TIME_TEXT_SIZE])
 {
 	time_t since = time(NULL) - (time_t)session->seconds;
@@ -173,7 +176,10 @@ static void print_json(const struct both *both, const struct client_sessions *cl
 	json_print(array);
 }
 
-/* Read the sessions of the client. Returns 0 or a negative errno; -ENOENT without the module. */
+/*
+ * Read the sessions of the client. Returns 0, -ENOENT if the module rnbd is not loaded, or
+ * another negative errno.
+ */
 static int take_client(struct both *both)
 {
 	int ret = rnbd_open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd host weight, rnbd host cgroup and rnbd export window: how hosts share the storage
- * of an export.
+ * rnbd host weight, rnbd host cgroup and rnbd export window: show or set how hosts share the
+ * storage of an export.
  *
  * Operation: each command prints a value from configfs, or writes a new one, which takes
  * effect at once.
@@ -49,7 +49,7 @@ int cmd_host_weight(const struct args *args)
 	return show_or_set(target_find_host(args->operand[0]), "weight", value);
 }
 
-/* Print a note if the limits of another cgroup apply. */
+/* Print a note if the limits of another cgroup than the configured one apply to the host. */
 static void check_cgroup(const char *dir)
 {
 	char *cgroup = configfs_read(dir, "cgroup");

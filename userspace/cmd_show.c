@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * rnbd show: print all values of one disk, as text in groups of "key: value", or as one
- * JSON object, which is that of rnbd list with further values from sysfs.
+ * JSON object, which has the members that rnbd list prints, and further values from sysfs.
  *
- * Operation: one netlink dump, then reads from sysfs. The keys are those of JSON.
+ * Operation: one netlink dump, then reads from sysfs. Text and JSON use the same keys, except
+ * that text shows state_ms and attached_ms as durations under other keys.
  * Ownership: no state is kept.
- * Concurrency: one thread. The disk stays in use, so the values may be of different moments.
+ * Concurrency: one thread. The values can be of different moments, because the disk stays in
+ * use while they are read.
  * Errors: one line.
  */
 #include <errno.h>
@@ -24,7 +26,7 @@
 #include "sample.h"
 #include "util.h"
 
-/* Read a number from sysfs; it is unknown if the file is missing, as with an older module. */
+/* Read a number from sysfs; @value is unknown if the module is older and lacks the file. */
 static int read_number(const struct disk *disk, const char *file, struct option_value *value)
 {
 	char text[32];
@@ -35,7 +37,7 @@ static int read_number(const struct disk *disk, const char *file, struct option_
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* @segment: size of a pool segment in bytes, which no option sets */
+/* Read the options that only sysfs reports, and into @segment the bytes of a pool segment. */
 static int read_sysfs(struct disk *disk, struct option_value *segment)
 {
 	const struct opt *opt;
@@ -132,7 +134,7 @@ static void line_option(const struct opt *opt, const struct disk *disk)
 		else
 			line(opt->key, "never");
 	} else if (requested->known && opt->type != OPT_FLAG && opt->type != OPT_WORD) {
-		/* The granted number includes the polled queues, the requested one does not. */
+		/* The granted number includes the polled queues, the requested number does not. */
 		if (opt->attr == RNBD_ATTR_QUEUES)
 			number += option_number(&disk->requested, "poll_queues");
 		line_grant(opt->key, granted->number, number);
@@ -153,7 +155,7 @@ static void print_group(const struct disk *disk, enum opt_group group,
 		line_option(opt, disk);
 		if (opt->attr != RNBD_ATTR_POOL_BYTES)
 			continue;
-		/* No option sets this property of the pool. */
+		/* The size of a segment is not an option, so the table has no row for it. */
 		if (segment->known)
 			line_size("segment_bytes", segment->number);
 		else

@@ -4,18 +4,20 @@
  *
  * Operation: without an interval, the command prints one sample, as a table with a column
  * per disk, as a JSON object per disk, or in the text format of Prometheus, which also has
- * the metrics of a target on this machine. With an interval, interval.c calls this file
- * for each sample, and one line per disk has the rates since the previous sample. A disk
- * that was detached has no line, and a new disk counts from its attach. The operand is
- * resolved for each sample, so that a name means the disk that has it at that time.
+ * the metrics of a target on this machine unless the command line names a disk. With an
+ * interval, interval.c calls this file for each sample, and this file prints a line per
+ * disk with the rates since the previous sample. A detached disk has no line. The rates of
+ * a disk that is not in the previous sample count from its attach. The operand is resolved
+ * again for each sample, so that a name means the disk that has this name at that time.
  *
  * Output: with --output, a temporary file is renamed when it is complete, so that
- * node_exporter never reads a part of it.
+ * node_exporter never reads an incomplete file.
  *
  * Ownership: a list of samples is freed when the next one has replaced it.
  * Concurrency: one thread.
  * Errors: one line, also if the module is unloaded while the command runs. With
- * --prometheus, a metric reports that the module is not loaded, which is no failure.
+ * --prometheus and without a disk, it is no failure if the module is not loaded: the metric
+ * rnbd_up is 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +68,7 @@ static int add_sample(struct samples *samples, const struct disk *disk)
 	ret = sample_take(disk, sample);
 	if (!ret)
 		samples->nr++;
-	/* The disk may have been detached since it was listed. */
+	/* Not an error: the disk was detached after it was listed. */
 	if (ret == -ENODEV)
 		return 0;
 	if (ret)
@@ -75,8 +77,8 @@ static int add_sample(struct samples *samples, const struct disk *disk)
 }
 
 /*
- * Sample all disks, or the one that @word means. @missing: a word that means no disk is no
- * failure.
+ * Take a sample of each disk, or only of the disk that @word names. If @missing is true, it is
+ * not an error if there is no such disk.
  */
 static int take_samples(const char *word, bool missing, struct samples *samples)
 {
@@ -108,7 +110,7 @@ static int take_samples(const char *word, bool missing, struct samples *samples)
  * Counters
  */
 
-/* Create a JSON object with the members that all objects begin with. */
+/* Create a JSON object with the first members, which are the same for counters and rates. */
 static struct json_object *identity_json(const struct disk *disk)
 {
 	struct json_object *obj = interval_json();
@@ -300,7 +302,7 @@ static void print_metrics(FILE *out, const struct metrics *metrics)
 	prometheus_target_sessions(out, &metrics->sessions);
 }
 
-/* Write a temporary file, whose name a collector ignores, and rename it. */
+/* Write a temporary file, whose name collectors ignore, and rename it to @path. */
 static int write_file(const char *path, const struct metrics *metrics)
 {
 	char *temporary = xasprintf("%s.XXXXXX", path);
@@ -349,8 +351,9 @@ static int take_client_sessions(struct metrics *metrics)
 }
 
 /*
- * Read the sessions of the target. This replaces the netlink socket of the client, which is
- * no longer needed. Users other than root get no sessions, which is no failure.
+ * Read the sessions of the target over a new netlink socket; the socket of the client is
+ * closed, because it is no longer needed. It is no failure if the caller is not root and gets
+ * no sessions.
  */
 static int take_target_sessions(struct sessions *sessions)
 {
@@ -376,7 +379,7 @@ static int stat_prometheus(const char *word, const char *path, bool loaded)
 	if (ret == RNBD_EXIT_OK && loaded && !word)
 		ret = take_client_sessions(&metrics);
 	if (ret == RNBD_EXIT_OK) {
-		/* A failure of the target does not hide the metrics of the client. */
+		/* If the values of the target cannot be read, still print those of the client. */
 		if (metrics.with_target)
 			target_ret = target_stats_take(&metrics.target);
 		if (metrics.with_target && metrics.target.loaded && target_ret == RNBD_EXIT_OK)

@@ -2,14 +2,16 @@
 /*
  * rnbd export stat, rnbd host stat: print counters or rates of exports and hosts.
  *
- * Operation: as rnbd stat does for disks. Without an interval, the command prints the
- * counters since the directory in configfs was created; with an interval, it prints the
- * rates of each interval. An object that was created between two samples counts from
- * zero; an object that was removed has no line.
+ * Operation: the commands resemble rnbd stat, which is for disks. Without an interval, a
+ * command prints the counters of an object (export or host) since its directory in
+ * configfs was created; with an interval, it prints the rates in each interval. The
+ * counters of an object that was created between two samples count from zero; an object
+ * that was removed has no line.
  *
  * Ownership: a list of objects is freed when the next one has replaced it.
  * Concurrency: one thread, see interval.c.
- * Errors: one line. A missing object is a failure only at the start.
+ * Errors: one line. The command fails if the object does not exist when the command starts,
+ * but continues if the object is removed later.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -299,7 +301,7 @@ int cmd_host_stat(const struct args *args)
 	dir = target_find_host(job.words.word);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
-	/* The name of the directory may have the UUID in another case. */
+	/* Use the name of the directory: its UUID can be in another case than the operand. */
 	job.words.word = strrchr(dir, '/') + 1;
 	ret = run(&job);
 	free(dir);

@@ -2,8 +2,8 @@
 /*
  * Access the configfs tree of the target, /sys/kernel/config/rnbd.
  *
- * Operation: thin wrappers of system calls; a failure prints one line with the object and
- * the error. For a rejected value, the kernel log has the full reason.
+ * Operation: thin wrappers of system calls. If a call fails, the wrapper prints one line with
+ * the object and the error. If the kernel rejects a value, its log has the full reason.
  * Ownership: the caller owns the strings that functions return.
  * Concurrency: other processes may change the tree concurrently. Removing an object that
  * no longer exists succeeds.
@@ -73,13 +73,13 @@ bool configfs_exists(const char *path)
 	return !lstat(path, &st);
 }
 
-/* Return the part of a path below the root of the tree, for messages. */
+/* Return a path relative to the root of the target's tree, for messages. */
 static const char *configfs_tail(const char *path)
 {
 	return path + strlen(CFG_ROOT) + 1;
 }
 
-/* Read an attribute without its newline; on failure NULL and errno, without a message. */
+/* Read an attribute without its newline. On failure, set errno and return NULL; no message. */
 char *configfs_try(const char *path, const char *attr)
 {
 	char *file = xasprintf("%s/%s", path, attr);
@@ -100,13 +100,13 @@ char *configfs_try(const char *path, const char *attr)
 	return xstrdup(value);
 }
 
-/* Read an attribute; "" without a message if it cannot be read. */
+/* Read an attribute; returns "" without a message if it cannot be read. */
 char *configfs_read(const char *path, const char *attr)
 {
 	return configfs_try(path, attr) ?: xstrdup("");
 }
 
-/* Read an attribute; NULL after a message if it cannot be read. */
+/* Read an attribute; returns NULL after a message if it cannot be read. */
 char *configfs_get(const char *path, const char *attr)
 {
 	char *value = configfs_try(path, attr);
@@ -116,7 +116,7 @@ char *configfs_get(const char *path, const char *attr)
 	return value;
 }
 
-/* Read a number; 0 without a message if it cannot be read. */
+/* Read a number; returns 0 without a message if it cannot be read. */
 uint64_t configfs_read_u64(const char *path, const char *attr)
 {
 	char *value = configfs_read(path, attr);
@@ -161,7 +161,7 @@ int configfs_write(const char *path, const char *attr, const char *value)
 	return ret;
 }
 
-/* Retry on EBUSY: a removed host cannot be created again until its last session has ended. */
+/* Retry on EBUSY: a removed host cannot be created again before its last session has ended. */
 int configfs_mkdir(const char *path)
 {
 	uint64_t end = now_ms() + BUSY_MS;
@@ -189,8 +189,9 @@ int configfs_link(const char *target, const char *path)
 	if (!symlink(target, path))
 		return 0;
 	/*
-	 * Without a message. EEXIST: a link to the object exists there, under any name.
-	 * EBUSY: the object has a link elsewhere that excludes this one.
+	 * The caller handles two errors. EEXIST: the directory already has a link to @target,
+	 * possibly with another name. EBUSY: the export allows the host already, but with the
+	 * other permission (only read, or read and write).
 	 */
 	if (errno == EEXIST || errno == EBUSY)
 		return -errno;
@@ -206,7 +207,7 @@ int configfs_unlink(const char *path)
 	return -EIO;
 }
 
-/* List the directories and links in a directory, sorted; -errno without a message on failure. */
+/* List the directories and links in a directory, sorted. Returns 0 or -errno; no message. */
 int configfs_names(const char *path, struct strlist *names)
 {
 	DIR *dir = opendir(path);
@@ -223,7 +224,7 @@ int configfs_names(const char *path, struct strlist *names)
 	return 0;
 }
 
-/* Return the last component of the target of a link; NULL and errno if it is no link. */
+/* Return the last component of the target of a link; NULL, with errno set, on failure. */
 static char *link_target(const char *dir, const char *name)
 {
 	char *path = xasprintf("%s/%s", dir, name);
@@ -240,8 +241,8 @@ static char *link_target(const char *dir, const char *name)
 }
 
 /*
- * List the names of the objects to which the links in a directory lead, sorted. The link
- * itself may have any name. Returns -errno without a message if the read fails.
+ * List the names of the objects to which the links in a directory lead, sorted; a link can
+ * have another name than its object. Returns 0, or -errno without a message.
  */
 int configfs_links(const char *path, struct strlist *targets)
 {
@@ -263,7 +264,7 @@ int configfs_links(const char *path, struct strlist *targets)
 	return ret;
 }
 
-/* Check whether a directory has a link to @target that also has the name @target. */
+/* Check whether a directory has a link with the name @target that leads to @target. */
 bool configfs_leads_to(const char *path, const char *target)
 {
 	char *have = link_target(path, target);
@@ -274,8 +275,8 @@ bool configfs_leads_to(const char *path, const char *target)
 }
 
 /*
- * Return the path of the link in a directory that leads to @target, or NULL. All links are
- * read only if the link named @target leads elsewhere or does not exist.
+ * Return the path of the link in a directory that leads to @target, or NULL. Try the link named
+ * @target first, because the other links can be thousands.
  */
 char *configfs_find_link(const char *path, const char *target)
 {

@@ -34,7 +34,7 @@ static void add_option(struct json_object *obj, const struct opt *opt,
 		json_add_u64(obj, opt->key, value->number);
 }
 
-/* Add the granted options of one group that netlink reports. */
+/* Add the granted values of the options of one group, except options that only sysfs reports. */
 static void add_granted(struct json_object *obj, const struct options *granted,
 			enum opt_group group)
 {
@@ -47,7 +47,7 @@ static void add_granted(struct json_object *obj, const struct options *granted,
 }
 
 /**
- * disk_sysfs_options_json() - add the options that only sysfs reports to a JSON object
+ * disk_sysfs_options_json() - add to a JSON object the options that only sysfs reports
  * @obj: object
  * @granted: values that were read from sysfs
  */
@@ -141,7 +141,7 @@ int disks_list(struct disks *disks)
 {
 	int ret = rnbd_list(NULL, disks);
 
-	/* The family existed when the socket was opened, but not now. */
+	/* The netlink family existed when the socket was opened: the module was unloaded since. */
 	if (ret == -ENOENT)
 		err("the rnbd module was unloaded; run: modprobe rnbd");
 	else if (ret)
@@ -157,7 +157,7 @@ int disks_list(struct disks *disks)
  * disks_open_list() - open the netlink socket and list all disks
  * @disks: where the disks are stored; the caller frees disks->disk, also after a failure
  *
- * The caller calls rnbd_close(), also after a failure.
+ * The caller must call rnbd_close(), also after a failure.
  *
  * Return: an exit code, after a message if this fails.
  */
@@ -178,7 +178,7 @@ int resolve_fail(int error)
 }
 
 /**
- * disk_get() - find the disk that the first operand means
+ * disk_get() - find the disk that the first operand names
  * @args: command line
  * @disk: where the disk is stored
  *

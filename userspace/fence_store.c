@@ -2,16 +2,20 @@
 /*
  * Record the fence states of hosts for the next start of the target.
  *
- * Operation: the kernel shows the fence state of a host in one line, fence_state, which is
- * recorded in a file for each host that was ever fenced. Commands that create a host write
- * the line back before an export allows the host. The kernel ignores a line unless its
- * generation is newer than the one it has, so an old file cannot undo a fence.
+ * Operation: the kernel shows the fence state of a host in one line, the attribute
+ * fence_state. For each host that was ever fenced, this line is recorded in a file.
+ * Commands that create a host write the line back before an export allows the host. The
+ * kernel ignores a line unless its fence generation is higher than the present one of the
+ * host, so an old file cannot undo a fence.
  * Ownership: the files belong to rnbd; administrators need not edit them. The file of a
- * removed host stays, because disks of the host may still exist and must stay revoked.
- * Concurrency: fence_store_lock() is held from the read of the state until it is recorded,
- * and while a fence is lifted. "rnbd fence" marks the host in the kernel before it takes
- * the lock, and waits for the I/O of the host after it has released the lock.
- * Errors: a line that names the file. A host whose file is damaged is not created.
+ * removed host stays, because disks of the host can still exist, and the target must still
+ * refuse to attach them again.
+ * Concurrency: a command takes fence_store_lock() before it reads the state, and releases
+ * it after the state is recorded; "rnbd unfence" releases it after it has also unfenced the
+ * host in the kernel. "rnbd fence" fences the host in the kernel before it takes the lock,
+ * and waits for the I/O of the host after it has released the lock.
+ * Errors: one line that names the file or the host; fence_store_lock() and
+ * fence_store_keep() print none. A host whose file is damaged is not created.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +38,7 @@ static char *path_of(const char *host_dir)
 	char text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
 
-	/* The name of the directory may be in upper case. */
+	/* The file has the UUID in lower case; the name of the directory can be in upper case. */
 	if (parse_uuid(strrchr(host_dir, '/') + 1, uuid))
 		abort();
 	format_uuid(uuid, text);
@@ -82,7 +86,7 @@ int fence_store_keep(const char *host_dir, const struct fence *fence)
  */
 int fence_store_keep_last(const char *host_dir)
 {
-	/* Lock first: the state must not change between its read and its write. */
+	/* Lock first: otherwise another command could record a newer state before this one. */
 	int lock = fence_store_lock();
 	char *text = configfs_get(host_dir, "fence_state");
 	int ret = text ? 0 : -EIO;

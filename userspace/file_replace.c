@@ -5,7 +5,7 @@
  * Operation: a temporary file in the same directory is written to stable storage and then
  * renamed to the name of the file.
  * Ownership: no state is kept.
- * Concurrency: the last one of two concurrent calls replaces the whole file.
+ * Concurrency: after two concurrent calls, the file has the whole text of the later call.
  * Errors: a negative errno without a message, which the caller prints. No temporary file
  * is left.
  */
@@ -44,12 +44,12 @@ static int write_all(int fd, const char *text)
  * file_replace() - create a file, or replace it atomically
  * @path: path of the file; not a symbolic link
  * @text: new contents
- * @old: status of the present file, or NULL; the new file gets its owner and group, and
- *	at most its permissions
+ * @old: status of the present file, whose owner and group the new file gets, and of whose
+ *	permissions it gets at most 0600; NULL: the caller owns the new file, with mode 0600
  *
- * The new file survives a power failure only after file_sync_dir().
+ * The new file is sure to survive a power failure only after file_sync_dir().
  *
- * Return: 0, or a negative errno without a message; the old file is unchanged then.
+ * Return: 0, or a negative errno without a message; after an error the old file is unchanged.
  */
 int file_replace(const char *path, const char *text, const struct stat *old)
 {
@@ -79,7 +79,7 @@ out_free:
 }
 
 /**
- * file_sync_dir() - sync the directory of a file, so that a rename survives a power failure
+ * file_sync_dir() - sync the directory of a file, so that its rename survives a power failure
  * @path: path of the file
  *
  * Return: 0, or a negative errno without a message.
@@ -112,7 +112,7 @@ int file_lock_dir(const char *parent, const char *dir)
 
 	if ((mkdir(parent, 0755) && errno != EEXIST) || (mkdir(dir, 0700) && errno != EEXIST))
 		return -errno;
-	/* Sync also if they exist: the process that created them may have died before its sync. */
+	/* Sync existing directories, too: their creator possibly died before it synced them. */
 	ret = file_sync_dir(parent) ?: file_sync_dir(dir);
 	if (ret)
 		return ret;

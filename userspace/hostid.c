@@ -3,8 +3,8 @@
  * Read or create the host UUID of this machine, /etc/rnbd/hostid.
  *
  * Operation: the first use creates a random UUID. It is written to a temporary file, which
- * is then linked to the final name. So of two concurrent first uses one wins, and both
- * read the same UUID.
+ * is then linked to the final name. If two commands do this at the same time, only one link
+ * succeeds, and both commands read the UUID in the linked file.
  * Ownership: the file belongs to the administrator; the tool never overwrites it.
  * Concurrency: see Operation.
  * Errors: a file without a valid UUID is an error and stays unchanged.
@@ -25,7 +25,7 @@
 #define HOSTID_DIR	"/etc/rnbd"
 #define HOSTID_FILE	HOSTID_DIR "/hostid"
 
-/* Returns 0, -ENOENT without a message, or another negative errno after a message. */
+/* Returns 0, -ENOENT without a message if there is no file, or -errno after a message. */
 static int hostid_read(uint8_t uuid[UUID_SIZE])
 {
 	char line[UUID_TEXT_SIZE + 2] = "";
@@ -83,7 +83,7 @@ static int hostid_make(void)
 		ret = -errno;
 		goto out;
 	}
-	/* A process that had this number may have left its file behind. */
+	/* An earlier process with the same PID possibly left this file behind. */
 	unlink(path);
 	ret = hostid_write(path, text);
 	if (ret)
@@ -91,7 +91,7 @@ static int hostid_make(void)
 	if (link(path, HOSTID_FILE) && errno != EEXIST)
 		ret = -errno;
 	unlink(path);
-	/* Targets may know this UUID soon: it must survive a power failure. */
+	/* The UUID must survive a power failure, because targets identify this host by it. */
 	if (!ret)
 		ret = file_sync_dir(HOSTID_FILE);
 out:
@@ -103,7 +103,7 @@ out:
 }
 
 /**
- * hostid_get() - get the host UUID of this machine; creates it if there is none
+ * hostid_get() - get the host UUID of this machine; create one if there is none
  * @uuid: where the UUID is stored
  *
  * Return: 0, or a negative errno after a message.

@@ -2,15 +2,16 @@
 /*
  * Take samples at regular intervals, for the commands that print rates.
  *
- * Operation: the first sample is taken at once, the next ones at multiples of the
- * interval. After a delay of more than one interval, multiples count from the end of the
- * delay. On a terminal the head of the table is repeated.
+ * Operation: the first sample is taken at once, the later ones at multiples of the interval
+ * after the first. If a sample is printed more than one interval too late, the times of the
+ * later samples count from this moment. On a terminal, the head of the table is printed
+ * again after each HEAD_EVERY samples.
  *
  * Ownership: the callbacks of the job own the samples.
  * Concurrency: one thread. SIGINT and SIGTERM are blocked and received by sigtimedwait(),
  * so that a signal ends the command between two lines. Standard output is line buffered.
- * Errors: an exit code of a callback that is not RNBD_EXIT_OK ends the command, and so
- * does a write error on standard output.
+ * Errors: the command ends if the callback that takes a sample does not return
+ * RNBD_EXIT_OK, or if a write to standard output fails.
  */
 #include <errno.h>
 #include <math.h>
@@ -140,8 +141,8 @@ void interval_stamp(char *stamp)
 }
 
 /**
- * interval_print_rate() - print a blank and a cell of a line
- * @width: lowest width of the cell in characters
+ * interval_print_rate() - print a space and one cell of a table
+ * @width: minimum width of the cell in characters
  * @decimals: number of digits after the decimal point
  * @rate: value; NAN means unknown and is printed as a dash
  */

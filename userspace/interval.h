@@ -15,7 +15,7 @@ struct json_object;
  * struct interval_job - samples to take at regular intervals
  * @seconds: interval in seconds
  * @count: number of intervals to print, 0: until a signal arrives
- * @head: prints the head of the table; may be NULL
+ * @head: prints the head of the table; NULL: there is no head
  * @take: takes a sample and returns an exit code; @first is true for the first sample,
  *	which has no previous one
  * @print: prints the activity since the previous sample and frees the previous sample

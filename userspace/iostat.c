@@ -135,7 +135,7 @@ static uint64_t error_count(const struct iostat *stat, const char *word)
 	return 0;
 }
 
-/* Counters decrease only if the export or the host was removed and created again. */
+/* Test whether an object was created again between two readings: only then do counters fall. */
 static bool made_again(const struct iostat *old, const struct iostat *now)
 {
 	size_t i;

@@ -3,9 +3,9 @@
  * A map from a key to several names, for example from a host to the exports that it may
  * attach, or from an export to the ports that offer it.
  *
- * Operation: configfs stores a link only in the directory of one of the two objects. A command
- * that needs the links from the other side, for many objects, reads each link once and adds it
- * to the map. The map is sorted at the first look-up after an addition.
+ * Operation: configfs stores a link between two objects only in the directory of one of them.
+ * A command that must find, for many objects, the links that lead to them reads each link once
+ * and adds it to the map. The map is sorted at the first look-up after an addition.
  *
  * Ownership: a map owns its strings.
  * Concurrency: one thread, no I/O.

@@ -5,7 +5,7 @@
  * Operation: main() looks the command up in the table of commands.c, calls args.c to parse the
  * command line, and runs the command.
  *
- * Ownership: strings of the command line are used in place.
+ * Ownership: strings of the command line are not copied.
  * Concurrency: one thread.
  * Errors: one line on stderr, and one of the exit codes of util.h.
  */

@@ -11,8 +11,8 @@
  * commands and attributes of the two families.
  *
  * Ownership: the socket is open from rnbd_open() or rnbd_open_target() to rnbd_close(). A
- * request may hold a secret: netlink_talk() wipes it before it frees it, and NETLINK_CAP_ACK
- * prevents the kernel from echoing it behind an error.
+ * request can contain a secret: netlink_talk() wipes each request before freeing it, and the
+ * option NETLINK_CAP_ACK keeps the kernel from sending the request back after an error.
  * Concurrency: one thread.
  * Errors: functions return a negative errno. rnbd_error() then returns the error message, which
  * is that of the kernel if the kernel sent one.
@@ -99,7 +99,7 @@ static void name_attr(int attr, char *text, size_t size)
 		snprintf(text, size, "%s: ", operands[attr]);
 }
 
-/* Format the name of the attribute at this offset of the request. */
+/* Format the name of the attribute at @offset bytes from the begin of the request. */
 static void name_attr_at(const struct nlmsghdr *request, uint32_t offset, char *text,
 			 size_t size)
 {
@@ -112,7 +112,7 @@ static void name_attr_at(const struct nlmsghdr *request, uint32_t offset, char *
 	name_attr(nla_type(attr), text, size);
 }
 
-/* Format the limits of the violated policy, such as " (1 to 64)"; "" if it has none. */
+/* Format the limits of the violated policy, such as " (1 to 64)"; "" if it has no limits. */
 static void policy_limits(struct nlattr *policy, char *text, size_t size)
 {
 	struct nlattr *tb[NL_POLICY_TYPE_ATTR_MAX + 1];
@@ -145,7 +145,7 @@ static void take_extack(const struct reply *reply, struct nlattr *attrs, int len
 		if (msg && nla_len(msg) > 0 &&
 		    !((char *)nla_data(msg))[nla_len(msg) - 1])
 			text = nla_data(msg);
-		/* Messages about a policy lack the option name; other messages are complete. */
+		/* Only the kernel's messages about a violated policy do not name the option. */
 		if (tb[NLMSGERR_ATTR_POLICY]) {
 			policy_limits(tb[NLMSGERR_ATTR_POLICY], limits,
 				      sizeof(limits));
@@ -175,7 +175,7 @@ static int on_error(struct sockaddr_nl *addr, struct nlmsgerr *nlerr, void *arg)
 	reply->error = nlerr->error;
 	reply->done = true;
 
-	/* The kernel echoes the request behind the error, except with NLM_F_CAPPED. */
+	/* Without NLM_F_CAPPED, the kernel has put a copy of the request after the error code. */
 	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
 		skip += NLMSG_ALIGN(nlerr->msg.nlmsg_len) - NLMSG_HDRLEN;
 	if (hdr->nlmsg_flags & NLM_F_ACK_TLVS &&
@@ -196,7 +196,7 @@ static int on_ack(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-/* A dump ends with an error code, which an extended acknowledgment may follow. */
+/* The last message of a dump has a code (0: no error), and possibly an extended acknowledgment. */
 static int on_finish(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *hdr = nlmsg_hdr(msg);
@@ -247,7 +247,8 @@ struct nl_msg *netlink_request(uint8_t cmd, int flags)
 /**
  * netlink_talk() - send a request, receive the complete reply, and free the request
  * @msg: request; wiped and freed in all cases
- * @full: true if an attribute did not fit into the request; nothing is sent then
+ * @full: true if an attribute did not fit into the request; then nothing is sent, and the
+ *	function returns -ENOMEM
  * @take: function that parses a message of the reply into @list; NULL if no message is
  *	expected
  * @list: container that @take fills
@@ -300,7 +301,7 @@ out:
 	return ret;
 }
 
-/* Open a socket and resolve a family, which has the name of its module. */
+/* Open a socket and resolve a family; family and module have the same name. */
 static int open_family(const char *name)
 {
 	int on = 1;
@@ -319,7 +320,7 @@ static int open_family(const char *name)
 	/* Ask for the kernel's error messages. If this fails, error codes still arrive. */
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &on,
 		   sizeof(on));
-	/* Otherwise an error would echo the request, which may hold a secret. */
+	/* Otherwise the kernel would send a request back after an error, with its secret. */
 	if (setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
 		       sizeof(on))) {
 		ret = netlink_set_error(-errno, "cannot set NETLINK_CAP_ACK: %s",

@@ -289,7 +289,7 @@ int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID
 	ret = netlink_talk(msg, full, NULL, NULL);
 	if (ret)
 		return ret;
-	/* The first request made the module store the list for this socket: read it. */
+	/* The module has now got the list from the target and stored it for this socket. */
 	return netlink_talk(netlink_request(RNBD_CMD_DISCOVER, NLM_F_DUMP), false,
 			    take_exports, exports);
 }

@@ -16,10 +16,14 @@
  * @address: numeric address of the target
  * @state: state of the disk
  * @old_state: previous state; set in events only
- * @reason: reason why the disk is not live, "" if it is live
- * @last_error: error message of the last attempt to connect
- * @epoch: number of the session's connection; failed attempts count
- * @attempt: attempts to connect or to attach again since the disk left the state live
+ * @reason: reason why the disk last left the state live; "" while it is live or connects for
+ *	the first time
+ * @last_error: message of the latest failed attempt to connect or attach, or the reason of the
+ *	latest loss of the connection if no attempt has failed since; "" when @reason is ""
+ * @epoch: number of the session's connection: the client numbers its attempts to connect, so
+ *	failed attempts count, too
+ * @attempt: number of attempts to connect, or to attach again, since the disk left the state
+ *	live
  * @next_try_ms: milliseconds until the next attempt
  * @reconnects: number of connections of the session that were replaced
  * @port: port of the target
@@ -33,7 +37,8 @@
  * @session_state: state of the session's connection
  * @pool_used: bytes of the session's pool that requests use
  * @pool_size: bytes of the session's pool that the target has granted
- * @pool_requested: total pool size in bytes that the session has requested, 0 without a request
+ * @pool_requested: total pool size in bytes that the session last requested after the login, 0
+ *	before the first request
  * @pool_disk_share: pool bytes that the requests of one disk may use while other disks of the
  *	session need pool space
  * @pool_grants: number of pool segments granted after the login
@@ -41,8 +46,9 @@
  * @pool_reclaims: number of pool segments that the target has asked the session to return
  * @attached_ms: milliseconds since the disk was created
  * @state_ms: milliseconds since @state changed
- * @granted: options as granted by the target or the kernel
- * @requested: options as requested by the attach, where they may differ from @granted
+ * @granted: values of the options that the target or the kernel has granted
+ * @requested: values of the options that the attach has requested; unknown for the options
+ *	whose granted value cannot differ from it
  */
 struct disk {
 	char disk[DISK_NAME_SIZE];
@@ -121,7 +127,8 @@ struct exports {
  * @export: name of the export
  * @host_id: UUID of this machine
  * @port: port of the target
- * @options: options given by the administrator; the kernel has defaults for the others
+ * @options: options given by the administrator; the kernel uses its defaults for options that
+ *	are unknown
  * @secret: secret of this machine, RNBD_SECRET_SIZE bytes, or NULL
  */
 struct attach {

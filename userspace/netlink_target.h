@@ -18,8 +18,8 @@
  * @old_state: previous state; set in events only
  * @reason: reason why the session was refused or closed, otherwise ""
  * @epoch: number of the client's connection
- * @was_live: true if the session is or was live; if false, the members from @seconds to
- *	@pool_registrations are 0
+ * @was_live: true if the session is live or was live before; if false, the members from
+ *	@seconds to @pool_registrations are 0
  * @seconds: seconds since the session became live
  * @queues: number of queues granted
  * @depth: requests in flight granted per queue
@@ -27,7 +27,8 @@
  * @pool_size: bytes of the segments that the session holds
  * @pool_floor: bytes that the session may hold at any time
  * @pool_max: ceiling of @pool_size in bytes
- * @pool_requested: total pool size in bytes that the client has requested, 0 without a request
+ * @pool_requested: total pool size in bytes that the client last requested after the login, 0
+ *	before the first request
  * @pool_share: bytes that the session may hold while memory is short
  * @pool_grants: number of segments granted after the login
  * @pool_releases: number of segments that the client has returned

@@ -148,8 +148,8 @@ static int parse_word(const struct opt *opt, const char *word, uint64_t *number)
 }
 
 /*
- * Accept 0 as a size: the kernel decides whether the option allows it. The completion word of
- * the option, if it has one, stands for 0.
+ * Accept 0 as a size, which parse_size() refuses: the kernel decides whether the option allows 0.
+ * If the option has a completion word, such as "fixed", the word stands for 0.
  */
 static int parse_bytes(const struct opt *opt, const char *value, uint64_t *number)
 {
@@ -243,7 +243,7 @@ const struct opt *option_of_attr(int attr)
 	return NULL;
 }
 
-/* Find an option by its key; a key that no row has is a bug of the caller. */
+/* Find an option by its key; aborts if no row has the key, which is a bug of the caller. */
 static const struct opt *find_key(const char *key)
 {
 	const struct opt *opt;

@@ -30,7 +30,8 @@ struct option_value {
 };
 
 /**
- * struct options - values of all options: of a request, or as requested or granted of a disk
+ * struct options - values of all options: of an attach request, or of a disk (either the
+ *	requested or the granted values)
  * @value: values, indexed by row of attach_opts
  */
 struct options {

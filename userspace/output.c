@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two formats of every list: a table for users, JSON for programs.
+ * Print lists in two formats: as a table for users, or as JSON for programs.
  *
  * Operation: a table is filled cell by cell. Each column is as wide as its widest cell, and
  * control characters are replaced. JSON has raw numbers (bytes, not "1G") and always the same

@@ -186,10 +186,7 @@ static bool submit(struct hwq *hwq, u32 units)
 			hwq->since = ++w.wait_number;
 		}
 		hwq->failed = turn;
-		/*
-		 * The pool can shrink below the sum of the need and the units to leave for
-		 * others.
-		 */
+		/* The pool can shrink below the sum of the second and the third argument. */
 		rnbdc_space_wait(&hwq->waiter, hwq->want,
 				 below(3) ? 0 : below(rnbdc_space_reserve(&w.space) + 1));
 		waits++;
