@@ -6,7 +6,7 @@
  * member of its JSON object on a line, so that text and JSON have the same contents.
  * Ownership: a struct export owns its strings.
  * Concurrency: see configfs.c.
- * Errors: one line.
+ * Errors: each error is one line on stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  * command fails, because the fence would be lost when the target restarts. "unfence" first
  * records in the file that the host is not fenced, and then unfences it in the kernel.
  * The kernel closes the sessions of a fenced host. A session counts as active until the
- * storage has completed its requests, and the fence is complete when no earlier session
- * is active. Attributes of the host: active_sessions is the number of active sessions, and
- * fence_done is the generation of the latest complete fence.
+ * storage has completed its requests. The fence is complete when no session from before
+ * the fence is active. Attributes of the host: active_sessions is the number of active
+ * sessions, and fence_done is the generation of the latest complete fence.
  * Ownership: fence_store.c manages the files of recorded fences.
  * Concurrency: fencing a host that is fenced already begins a higher fence generation. So
  * several commands may fence the same host at the same time, and each waits until its own
@@ -134,7 +134,7 @@ static int fence_wait(const char *dir, const struct fence *begun, uint32_t secon
 			return ret;
 		if (done >= begun->generation)
 			return 0;
-		/* A lower generation means that the host was removed and created again. */
+		/* A lower generation: the host was removed, and created again without the fence. */
 		if (!now.fenced || now.generation < begun->generation) {
 			err("the host was unfenced concurrently");
 			return -ECANCELED;

@@ -3,8 +3,8 @@
  * rnbd host ..., rnbd export allow and deny: manage hosts and their permissions.
  *
  * Operation: "allow" creates a host that does not exist yet. The host and its limits stay
- * until "rnbd host remove", even if the host is allowed no export. A permission is a link
- * in configfs from an export to a host; the kernel denies hosts without a link.
+ * until the host is removed, even while it is allowed no export. A permission is a link in
+ * configfs from an export to a host; the kernel denies an export to hosts without a link.
  * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
  * Errors: one line. "allow" and "deny" stop at the first host that fails and do not change

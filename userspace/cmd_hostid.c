@@ -5,7 +5,7 @@
  * Operation: hostid.c reads the UUID, or creates it at the first use.
  * Ownership: no state is kept.
  * Concurrency: one thread.
- * Errors: one line.
+ * Errors: each error is one line on stderr.
  */
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  * Operation: disks.c returns the sorted list, and the JSON object of each disk.
  * Ownership: no state is kept.
  * Concurrency: one thread.
- * Errors: one line.
+ * Errors: each error is one line on stderr.
  */
 #include <inttypes.h>
 #include <stdio.h>

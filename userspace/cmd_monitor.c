@@ -15,7 +15,7 @@
  *
  * Ownership: both sockets exist as long as the command runs.
  * Concurrency: one thread. The command reads SIGINT and SIGTERM from a signalfd, so that
- * these signals do not end it within a line.
+ * these signals do not end the command in the middle of a line.
  * Errors: the command fails if neither module is loaded at its start, or if a socket
  * fails. A write error on stdout ends the command; main() reports the error.
  */
@@ -126,7 +126,7 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 	}
 	if (format_addr(disk.address, disk.port, target, sizeof(target)))
 		snprintf(target, sizeof(target), "?");
-	/* In the state closing, disk.reason would be that of an earlier loss of connection. */
+	/* Print no reason in other states: in closing, disk.reason is from an earlier loss. */
 	if (!strcmp(disk.state, "reconnecting"))
 		reason = disk.reason;
 	else if (!strcmp(disk.state, "failed"))
@@ -230,7 +230,7 @@ static void on_family(struct nlmsghdr *hdr)
 		} else if (genl->cmd == CTRL_CMD_DELFAMILY && source->family) {
 			source->family = 0;
 			note("%s was unloaded", name);
-			/* Join now in case the module was loaded again before this message was read. */
+			/* Join now: the module was possibly loaded again before this read. */
 			join(source);
 		}
 	}

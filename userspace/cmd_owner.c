@@ -6,8 +6,8 @@
  * Operation: to end or move the ownership, "owner" first writes to the kernel, which closes
  * the attachment of the earlier owner at once. Then it records the new owner in a file. If
  * this fails, the command fails, because after the next start of the target the earlier
- * owner could attach the export again. Last, the command waits until the storage has
- * completed the requests of the earlier owner.
+ * owner could attach the export again. Last, unless --no-wait is given, the command waits
+ * until the storage has completed the requests of the earlier owner.
  * Ownership: owner_store.c manages the files of recorded owners.
  * Concurrency: hosts may attach and detach concurrently; the kernel serializes the changes
  * of the owner.

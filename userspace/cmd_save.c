@@ -12,7 +12,7 @@
  * file is an error. Only the owner of the file may read it, because it lists the UUIDs of
  * the hosts: any client that knows the UUID of a host without a secret can attach as this
  * host.
- * Concurrency: after two concurrent saves, the file is that of the later save.
+ * Concurrency: after two concurrent saves, the file is that of the save that ended last.
  * Errors: one line for each error. A "save" that fails leaves no temporary file, and leaves
  * the old file unchanged unless only the last step has failed, the sync of the directory.
  * "clear" also ends sessions that begin while it runs.
@@ -385,8 +385,8 @@ static int try_address(const char *text)
 
 /*
  * Report the secrets, paths and addresses in @config that are not usable on this machine,
- * except missing paths if @late is true, because "restore" waits for them. Returns the number
- * of reported ones that would prevent a complete restore.
+ * except missing paths if @late is true, because "restore" waits for them. Returns how many
+ * of the reported secrets, paths and addresses would prevent a complete restore.
  */
 static int misfits(const struct target_config *config, bool late)
 {

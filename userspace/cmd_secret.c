@@ -138,7 +138,8 @@ static int host_replace(const char *dir, const struct secret_copy *copy, const u
 
 /*
  * Copy the present secret to the old secret, and then replace the present secret by @secret.
- * If the command is interrupted at any point, it can be run again to complete the rotation.
+ * If the command is interrupted at any point, it can be run again, with the same @secret, to
+ * complete the rotation.
  */
 static int host_rotate(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {

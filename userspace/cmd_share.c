@@ -7,7 +7,7 @@
  * effect at once.
  * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
- * Errors: one line.
+ * Errors: each error is one line on stderr.
  */
 #include <inttypes.h>
 #include <stdio.h>

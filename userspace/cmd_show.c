@@ -8,7 +8,7 @@
  * Ownership: no state is kept.
  * Concurrency: one thread. The values can be of different moments, because the disk stays in
  * use while they are read.
- * Errors: one line.
+ * Errors: each error is one line on stderr.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static int read_number(const struct disk *disk, const char *file, struct option_
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Read the options that only sysfs reports, and into @segment the bytes of a pool segment. */
+/* Read the options that only sysfs reports, and @segment, the size of a pool segment in bytes. */
 static int read_sysfs(struct disk *disk, struct option_value *segment)
 {
 	const struct opt *opt;

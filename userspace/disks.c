@@ -6,7 +6,7 @@
  * looked up in the list of all disks, because the list has their names and export UUIDs.
  * Ownership: the caller of disk_json() owns the object.
  * Concurrency: one thread.
- * Errors: one line.
+ * Errors: each error is one line on stderr.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -86,7 +86,7 @@ int fence_store_keep(const char *host_dir, const struct fence *fence)
  */
 int fence_store_keep_last(const char *host_dir)
 {
-	/* Lock first: otherwise another command could record a newer state before this one. */
+	/* Lock first: otherwise this state could replace a newer one in the file. */
 	int lock = fence_store_lock();
 	char *text = configfs_get(host_dir, "fence_state");
 	int ret = text ? 0 : -EIO;

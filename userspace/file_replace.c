@@ -5,7 +5,8 @@
  * Operation: a temporary file in the same directory is written to stable storage and then
  * renamed to the name of the file.
  * Ownership: no state is kept.
- * Concurrency: after two concurrent calls, the file has the whole text of the later call.
+ * Concurrency: after two concurrent calls, the file has the whole text of the call that has
+ * renamed its temporary file last.
  * Errors: a negative errno without a message, which the caller prints. No temporary file
  * is left.
  */
@@ -44,8 +45,9 @@ static int write_all(int fd, const char *text)
  * file_replace() - create a file, or replace it atomically
  * @path: path of the file; not a symbolic link
  * @text: new contents
- * @old: status of the present file, whose owner and group the new file gets, and of whose
- *	permissions it gets at most 0600; NULL: the caller owns the new file, with mode 0600
+ * @old: status of the present file: the new file gets the same owner and group, and the
+ *	permissions of the present file that are within 0600; NULL: the new file belongs to the
+ *	user of the process and has the mode 0600
  *
  * The new file is sure to survive a power failure only after file_sync_dir().
  *
@@ -79,7 +81,7 @@ out_free:
 }
 
 /**
- * file_sync_dir() - sync the directory of a file, so that its rename survives a power failure
+ * file_sync_dir() - sync the directory of a file, so that a rename survives a power failure
  * @path: path of the file
  *
  * Return: 0, or a negative errno without a message.

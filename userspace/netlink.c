@@ -99,7 +99,7 @@ static void name_attr(int attr, char *text, size_t size)
 		snprintf(text, size, "%s: ", operands[attr]);
 }
 
-/* Format the name of the attribute at @offset bytes from the begin of the request. */
+/* Format the name of the attribute that is @offset bytes after the beginning of the request. */
 static void name_attr_at(const struct nlmsghdr *request, uint32_t offset, char *text,
 			 size_t size)
 {

@@ -18,8 +18,8 @@
  * @old_state: previous state; set in events only
  * @reason: reason why the disk last left the state live; "" while it is live or connects for
  *	the first time
- * @last_error: message of the latest failed attempt to connect or attach, or the reason of the
- *	latest loss of the connection if no attempt has failed since; "" when @reason is ""
+ * @last_error: message of the latest failed attempt to connect or attach, or the same text as
+ *	@reason if no attempt has failed since then; "" if @reason is ""
  * @epoch: number of the session's connection: the client numbers its attempts to connect, so
  *	failed attempts count, too
  * @attempt: number of attempts to connect, or to attach again, since the disk left the state
@@ -48,7 +48,7 @@
  * @state_ms: milliseconds since @state changed
  * @granted: values of the options that the target or the kernel has granted
  * @requested: values of the options that the attach has requested; unknown for the options
- *	whose granted value cannot differ from it
+ *	whose granted value always equals the requested value
  */
 struct disk {
 	char disk[DISK_NAME_SIZE];

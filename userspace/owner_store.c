@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Storage of the owners of exclusive exports over a restart of the target.
+ * Store the owners of exclusive exports in files, so that they survive a restart of the target.
  *
  * Operation: the kernel shows the owner of an export in one line, owner_state. Commands keep
  * this line in one file for each export that ever had an owner; the file is named by the UUID
  * of the export, because the UUID identifies the data. Commands that create an export write
- * the line back before they enable the export. The kernel ignores a line unless its generation
- * is higher than the current one, so an old file cannot undo a change.
+ * the line back before they enable the export. The kernel ignores a line unless its owner
+ * generation is higher than the present one, so an old file cannot undo a change of the owner.
  *
- * Ownership: the files belong to rnbd. The file of a removed export stays, because the same
- * data may be exported again, and disks of an earlier owner must then stay revoked.
+ * Ownership: the files belong to rnbd. The file of a removed export stays: if the same data are
+ * exported again, the target must still refuse the disks of an earlier owner.
  * Concurrency: owner_store_keep() holds a lock of the directory while it reads owner_state and
  * writes the file.
  * Errors: one error message that names the file. An export whose file is damaged is not
@@ -103,8 +103,9 @@ static bool never_owned(const char *export_dir)
  *
  * Nothing is written for an export that never had an owner.
  *
- * Return: 0; -ESTALE without a message if the file has a newer generation, for example while
- * the export is being restored; or another negative errno after an error message.
+ * Return: 0; -ESTALE without a message if the generation in the file is higher than that in the
+ * kernel, for example while the export is being restored; or another negative errno after an
+ * error message.
  */
 int owner_store_keep(const char *export_dir)
 {

@@ -3,8 +3,9 @@
  * Parsers and formatters of numbers, sizes, addresses, UUIDs and names.
  *
  * Operation: a parser accepts a string only as a whole. It refuses white space, signs, trailing
- * characters, and results that do not fit into the output. The character classes are defined
- * here because those of <ctype.h> depend on the locale.
+ * characters, and results that do not fit into the output; only fence_parse() and owner_parse()
+ * accept white space, between the fields of a line. The character classes are defined here
+ * because those of <ctype.h> depend on the locale.
  *
  * Ownership: the caller owns all buffers.
  * Concurrency: no shared state.
@@ -215,7 +216,7 @@ int parse_uuid(const char *s, uint8_t uuid[UUID_SIZE])
 /**
  * parse_disk() - parse the name of a disk: rnbd0, /dev/rnbd0 or 0
  * @s: text
- * @name: parsed name, without /dev/
+ * @name: parsed name, without /dev/; a number N becomes rnbdN
  * @name_size: size of @name in bytes
  */
 int parse_disk(const char *s, char *name, size_t name_size)
@@ -285,8 +286,8 @@ bool export_name_valid(const char *s)
 
 /**
  * disk_name_valid() - check a name that an administrator gives to a disk
- * @s: name; valid like the name of an export, unless it could identify a disk in another
- *	way: a number, rnbdN, rnbdNpM or a UUID
+ * @s: name; valid if it is a valid name of an export, but neither a number, rnbdN, rnbdNpM nor
+ *	a UUID, because these identify a disk in another way
  */
 bool disk_name_valid(const char *s)
 {

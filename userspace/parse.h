@@ -20,7 +20,8 @@
  * struct fence - fencing state of a host in the kernel, as in fence_state
  * @generation: fence generation, 1 until the host is fenced for the first time
  * @fenced: true if the host is fenced, so that its logins are refused
- * @boot_id: boot id of the client module at the last login granted, or the null UUID
+ * @boot_id: boot id of the client module at the latest granted login; the null UUID before
+ *	the first
  */
 struct fence {
 	uint32_t generation;
@@ -33,8 +34,9 @@ struct fence {
  * @generation: raised by each change of the owner; 0 until the export has an owner
  * @host: UUID of the owner, or the null UUID
  * @boot_id: boot id of the owner's client module; the null UUID before its first attach
- * @fence_generation: fence generation of the owner; the ownership ends if the generation of
- *	the host is higher
+ * @fence_generation: fence generation that the host had when it became the owner; if the
+ *	present fence generation of the host is higher, the host was fenced since then, and the
+ *	ownership ends
  */
 struct owner {
 	uint32_t generation;

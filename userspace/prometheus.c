@@ -3,10 +3,11 @@
  * Metrics of all disks in the text format of Prometheus, version 0.0.4, for the textfile
  * collector of node_exporter.
  *
- * Operation: a metric is a HELP line, a TYPE line and one sample per disk, printed
- * contiguously. A metric without samples is left out. Units are bytes and seconds. Every
- * sample has the labels disk, export and name (empty if the disk has no name), so that sums
- * over one of these labels need no join. rnbd_disk_info has the other identifiers of a disk.
+ * Operation: a metric is printed as a HELP line, a TYPE line and the samples of all disks, one
+ * after the other. A metric without samples is left out. Units are bytes and seconds. Every
+ * sample of a disk has the labels disk, export and name (empty if the disk has no name), so
+ * that a query can sum by one of these labels without a join. The labels of rnbd_disk_info are
+ * the other identifiers of a disk.
  *
  * Ownership: the caller owns the stream and the samples.
  * Concurrency: one thread.
@@ -19,7 +20,7 @@
 #include "prometheus.h"
 #include "util.h"
 
-/* Print the value of a label; the format requires that \, " and the end of a line are escaped. */
+/* Print the value of a label; the format requires that \, " and ends of line are escaped. */
 static void print_value(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -130,7 +131,7 @@ static void print_property(FILE *out, size_t i, const struct disk *disk)
 	print_number(out, properties[i].metric, disk, value[i], properties[i].ms);
 }
 
-/* Test whether no disk has this value. */
+/* Test whether the samples of all disks lack this value. */
 static bool missing(const struct samples *samples, size_t value)
 {
 	size_t i;

@@ -3,9 +3,9 @@
  * Metrics of the sessions of client and target in the text format of Prometheus, version 0.0.4.
  *
  * Operation: the format is that of prometheus.c. A session of the client has the labels
- * session, address and port; a session of the target has session, host and address. A session
- * of the target has series only if it is or was live, because each attempt to connect makes a
- * new session. No label value has a character that must be escaped.
+ * session, address and port; a session of the target has session, host and address. Sessions of
+ * the target that were never live are left out: each attempt to connect creates a session, so
+ * failed attempts would add many series. No label value has a character that must be escaped.
  *
  * Ownership: the caller owns the stream and the sessions.
  * Concurrency: one thread.

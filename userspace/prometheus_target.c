@@ -4,9 +4,10 @@
  *
  * Operation: the format is that of prometheus.c; the name of each metric begins with
  * rnbd_target_. Metrics of an export have the label export, metrics of a host the label host.
- * An operation that an object has never executed has no series, because a target can have
- * thousands of exports and hosts. Names of exports, UUIDs of hosts, and the names of errors and
- * counters have no character that must be escaped in a label.
+ * A target can have thousands of exports and hosts. To limit the number of series, an operation
+ * (such as discard) has a series only for the exports and hosts that have executed it. Names of
+ * exports, UUIDs of hosts, and the names of errors and counters have no character that must be
+ * escaped in a label.
  *
  * Ownership: the caller owns the stream and the statistics.
  * Concurrency: one thread.
@@ -52,7 +53,7 @@ static void print_values(FILE *out, const struct target_kind *kind,
 	}
 }
 
-/* Print the latency histogram of an operation; Prometheus buckets are cumulative. */
+/* Print the latency histogram of an operation, with cumulative buckets, as Prometheus requires. */
 static void print_latency(FILE *out, const char *metric, const char *labels,
 			  const struct op_stat *op)
 {
@@ -79,7 +80,7 @@ static void print_bytes(FILE *out, const char *metric, const char *labels,
 	fprintf(out, "%s{%s} %" PRIu64 "\n", metric, labels, op->bytes);
 }
 
-/* Print one metric of all operations; an operation never executed has no series. */
+/* Print one metric of all operations that each object has executed. */
 static void print_ops(FILE *out, const struct target_kind *kind,
 		      const struct target_objects *objects, const char *name, const char *type,
 		      const char *help,

@@ -3,8 +3,8 @@
  * Find the disk that an operand names, by the same rule for every command.
  *
  * Operation: an operand without a slash is rnbdN, the number N, the name that was given at the
- * attach, or the UUID of the export, tried in this order. disk_name_valid() keeps names
- * distinct from the other forms. An operand with a slash is the path of a block device node,
+ * attach, or the UUID of the export, tried in this order. disk_name_valid() refuses names
+ * that have one of the other forms. An operand with a slash is the path of a block device node,
  * possibly through symbolic links such as those of /dev/disk/by-id; sysfs identifies the disk
  * of the node. A partition is refused, because the command would affect the whole disk.
  * resolve_pick() does not access files, so that a unit test can call it.
@@ -69,7 +69,7 @@ static bool is_path(const char *word)
  */
 int resolve_check(const char *word)
 {
-	/* rnbdN, numbers and UUIDs have only characters that names of exports may have. */
+	/* export_name_valid() also accepts rnbdN, numbers, UUIDs and names of disks. */
 	if (is_path(word) || export_name_valid(word))
 		return 0;
 	return set_error(-EINVAL,
@@ -77,7 +77,7 @@ int resolve_check(const char *word)
 			 word);
 }
 
-/* Find the only disk with this export. */
+/* Find the disk with this export; it is an error if several disks have the export. */
 static int pick_export(const uint8_t uuid[UUID_SIZE], const char *word,
 		       const struct disks *disks, const struct disk **disk)
 {
@@ -100,7 +100,7 @@ static int pick_export(const uint8_t uuid[UUID_SIZE], const char *word,
 }
 
 /**
- * resolve_pick() - find the disk that an operand names, unless it is a path
+ * resolve_pick() - find the disk that an operand without a slash names
  * @word: operand without a slash
  * @disks: attached disks
  * @disk: disk found; valid only if the function returns 0
@@ -139,7 +139,7 @@ int resolve_pick(const char *word, const struct disks *disks, const struct disk 
 	return ret;
 }
 
-/* Get the kernel's name of a block device from sysfs: udev may have renamed the node. */
+/* Get the kernel's name of a block device from sysfs: its node can have another name. */
 static int name_of_node(const char *path, dev_t dev, char *name, size_t size)
 {
 	char link[64], where[PATH_MAX], part[PATH_MAX + 16];
@@ -160,8 +160,8 @@ static int name_of_node(const char *path, dev_t dev, char *name, size_t size)
 }
 
 /**
- * resolve_disk() - find the disk that an operand or a path names
- * @word: operand
+ * resolve_disk() - find the disk that an operand names
+ * @word: operand, possibly a path
  * @disks: attached disks
  * @disk: disk found
  *
@@ -177,7 +177,7 @@ int resolve_disk(const char *word, const struct disks *disks, const struct disk 
 	if (!is_path(word))
 		return resolve_pick(word, disks, disk);
 	if (stat(word, &st)) {
-		/* The disk may be attached although its node in /dev is missing. */
+		/* If the node /dev/NAME is missing, a disk NAME can be attached nevertheless. */
 		if (!strncmp(word, DEV, strlen(DEV)) && !is_path(word + strlen(DEV)) &&
 		    !resolve_check(word + strlen(DEV)))
 			return resolve_pick(word + strlen(DEV), disks, disk);

@@ -245,7 +245,7 @@ const struct sample *samples_find(const struct samples *samples, const char *dis
 	return NULL;
 }
 
-/* Test whether the disk was attached after the older sample, so that its counters restarted. */
+/* Test whether the disk was attached between two samples, so that its counters began at 0. */
 static bool started_anew(const struct sample *old, const struct sample *now)
 {
 	size_t i;
@@ -264,7 +264,7 @@ static bool started_anew(const struct sample *old, const struct sample *now)
  * rates_between() - compute the rates of a disk between two samples
  * @old: older sample, NULL if the disk did not exist then
  * @now: newer sample
- * @rates: rates to fill; those since the attach if the disk was attached after @old
+ * @rates: rates to fill; the rates since the attach if the disk was attached after @old
  */
 void rates_between(const struct sample *old, const struct sample *now, struct rates *rates)
 {
@@ -282,7 +282,7 @@ void rates_between(const struct sample *old, const struct sample *now, struct ra
 	if (count[VALUE_FRAMES_SENT])
 		rates->entries_per_frame = count[VALUE_ENTRIES_SENT] / count[VALUE_FRAMES_SENT];
 	rates->seconds = seconds;
-	/* The disk was attached at this moment. */
+	/* The disk was attached so recently that no time has passed: leave the rates at 0. */
 	if (seconds <= 0)
 		return;
 	rates->read_iops = count[VALUE_READS] / seconds;

@@ -104,17 +104,18 @@ struct samples {
 
 /**
  * struct rates - rates of a disk between two samples; NAN if a required counter is missing
- * @seconds: time between the samples in seconds
+ * @seconds: time in seconds between the samples, or since the attach if the disk was attached
+ *	after the older sample; the other members refer to this time
  * @read_iops: reads per second
  * @write_iops: writes per second
  * @read_bytes: bytes read per second
  * @write_bytes: bytes written per second
- * @frames: frames with requests per second
- * @entries_per_frame: requests per frame, 0 if no frame was sent
+ * @frames: frames with entries (requests or control entries) sent per second
+ * @entries_per_frame: mean number of entries in these frames, 0 if none was sent
  * @coalesced: requests per second whose data shared the RDMA operation of another request
  * @inline_hits: requests per second whose data was inside a frame
  * @stalls: stops of a hardware queue per second
- * @reconnects: number of reconnects between the samples
+ * @reconnects: number of reconnects of the session
  */
 struct rates {
 	double seconds;

@@ -2,11 +2,11 @@
 /*
  * Secrets of hosts: files that hold a secret, and the copies that the target keeps.
  *
- * Operation: a secret is one line in a file that only its owner can read. At each attach the
- * client gets its secret from such a file. The kernel of the target never reveals a secret, so
- * the tool keeps a copy in /etc/rnbd/secrets, from which a host that is created again gets its
- * secret. host_give() in cmd_secret.c defines the order of the updates of kernel and copy.
- * During a rotation there is also a copy of the old secret.
+ * Operation: a secret is one line in a file that only its owner can read. On a client, the tool
+ * reads the secret from such a file at each attach. On a target, the kernel never reveals a
+ * secret, so the tool keeps a copy in /etc/rnbd/secrets; a host that is created again gets its
+ * secret from this copy. host_give() in cmd_secret.c defines in which order kernel and copy are
+ * changed. During a rotation there is also a copy of the old secret.
  *
  * Ownership: buffers with a secret are wiped after use. No secret appears on a command line or
  * in a message; only rnbd secret generate prints one.
@@ -222,7 +222,7 @@ int secret_copy_undo(const struct secret_copy *copy)
 	return fsync(copy->store) ? -errno : 0;
 }
 
-/* Replace the copy atomically: after a crash, either the old or the new copy is complete. */
+/* Replace the copy atomically: after a crash, there is either the former or the new copy. */
 int secret_copy_store(const struct secret_copy *copy, const uint8_t *secret)
 {
 	int ret = copy_write(copy, secret);
@@ -252,7 +252,7 @@ int secret_copy_settle(const struct secret_copy *copy)
 	return remove_file(copy->former);
 }
 
-/* Keep the present secret as the old secret, too: give its copy a second name. */
+/* Make the copy of the present secret also the copy of the old secret, by a hard link. */
 int secret_copy_store_old(const struct secret_copy *copy)
 {
 	int ret = remove_file(copy->old);
@@ -276,7 +276,7 @@ int secret_copy_forget_old(const struct secret_copy *copy)
 	return ret;
 }
 
-/* Test whether the copy has this secret; no message if there is no copy. */
+/* Test whether the copy has this secret; print no message if there is no copy. */
 bool secret_copy_is(const struct secret_copy *copy, const uint8_t *secret)
 {
 	uint8_t kept[RNBD_SECRET_SIZE];
@@ -287,7 +287,7 @@ bool secret_copy_is(const struct secret_copy *copy, const uint8_t *secret)
 	return same;
 }
 
-/* Test whether the old and the present copy have the same secret, the only one in use. */
+/* Test whether the copies of the old and of the present secret have the same secret. */
 bool secret_copy_is_old(const struct secret_copy *copy)
 {
 	uint8_t old[RNBD_SECRET_SIZE];
@@ -300,7 +300,7 @@ bool secret_copy_is_old(const struct secret_copy *copy)
 
 int secret_copy_forget(const struct secret_copy *copy)
 {
-	/* Remove the old secret first: it must not remain without the present one. */
+	/* In this order: after a crash, the old secret must not remain without the present one. */
 	const char * const names[] = { copy->old, copy->former, copy->fresh, copy->path };
 	int ret = 0;
 	size_t i;
@@ -349,8 +349,10 @@ static int set_attr(const char *dir, const char *attr, const uint8_t *secret)
  * @dir: directory of the host in configfs
  * @secret: RNBD_SECRET_SIZE bytes, or NULL to remove both the secret and the old secret
  *
- * The kernel closes the sessions that rely on a secret that the host no longer has;
- * target_wait_stale_secret() waits for their end. A new secret leaves the old secret valid.
+ * The kernel closes the sessions that did not authenticate with a secret that the host has now,
+ * or, if @secret is NULL, those that did authenticate; target_wait_stale_secret() waits for their
+ * end. If the host has an old secret, as during a rotation, the old secret stays valid when the
+ * secret is set.
  *
  * Return: 0, or a negative errno after an error message.
  */
@@ -391,7 +393,7 @@ static int put_back(const char *dir, const char *attr, const char *file)
 	return ret;
 }
 
-/* Return 1 or 0 as the attribute says, or -EIO after an error message. */
+/* Return the value of the attribute, 1 or 0, or -EIO after an error message. */
 static int has_attr(const char *dir, const char *attr)
 {
 	char *has = configfs_get(dir, attr);
@@ -401,15 +403,16 @@ static int has_attr(const char *dir, const char *attr)
 	return ret;
 }
 
-/* Test whether a copy exists; a copy that cannot be accessed must not count as absent. */
+/* Test whether a copy exists; return true, too, if this cannot be determined. */
 static bool is_kept(const char *path)
 {
 	return !access(path, F_OK) || errno != ENOENT;
 }
 
 /*
- * Return 1 if the host lacks a secret that has a copy, otherwise 0, or -EIO after an error
- * message. A command that crashed after it set the secret leaves a host without the old secret.
+ * Return 1 if there is a copy of the present or old secret and the host in the kernel lacks this
+ * secret, otherwise 0, or -EIO after an error message. A host lacks only the old secret if an
+ * earlier command crashed after it had set the present one.
  */
 static int needs_kept(const char *dir, const struct secret_copy *copy)
 {
@@ -426,11 +429,11 @@ static int needs_kept(const char *dir, const struct secret_copy *copy)
  * secret_put_back() - give a host the secrets that it lacks from their copies
  * @dir: directory of the host in configfs
  *
- * A withdrawn old secret has no copy, because a withdrawal removes the copy before it changes
- * the kernel.
+ * An old secret that was withdrawn is never restored: the withdrawal removes its copy before it
+ * changes the kernel.
  *
- * Return: 1 if the host was given a secret, 0 if it lacks none that has a copy, or a negative
- * errno after an error message.
+ * Return: 1 if the host was given a secret, 0 if the host already has each secret of which there
+ * is a copy, or a negative errno after an error message.
  */
 int secret_put_back(const char *dir)
 {
@@ -439,12 +442,12 @@ int secret_put_back(const char *dir)
 	uint8_t uuid[UUID_SIZE];
 	int ret;
 
-	/* The name of the directory may be in upper case. */
+	/* A copy has the UUID in lower case; the name of the directory can be in upper case. */
 	if (parse_uuid(strrchr(dir, '/') + 1, uuid))
 		abort();
 	format_uuid(uuid, text);
 	secret_copy_init(&copy, text);
-	/* Lock only if needed, because another command may hold the lock. */
+	/* Check first without the lock, because another command can hold it for long. */
 	ret = needs_kept(dir, &copy);
 	if (ret > 0) {
 		copy.store = secret_store_lock(false);

@@ -12,7 +12,8 @@
  * @store: file descriptor of the locked directory of the copies, or a negative errno
  * @path: path of the copy of the present secret
  * @old: path of the copy of the old secret, which stays valid until it is withdrawn
- * @former: path of the replaced copy until it is removed or restored
+ * @former: path of the former copy, while a new copy replaces it, until the former copy is
+ *	removed or restored
  * @fresh: path of a new copy while it is written; a file left by a crash is replaced
  */
 struct secret_copy {

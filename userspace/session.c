@@ -3,8 +3,8 @@
  * Sessions of the client and of the target on this machine, and their JSON objects.
  *
  * Operation: each disk in the list of disks names its session, so client_sessions() derives
- * the sessions of the client from this list. rnbd session list, rnbd stat and rnbd monitor
- * print the same JSON keys, which must not change.
+ * the sessions of the client from this list. rnbd session list and rnbd monitor print a session
+ * of the target with the same JSON keys. The keys must not change.
  * Ownership: the caller owns JSON objects, and frees the sessions of the client.
  * Concurrency: one thread.
  * Errors: none.
@@ -31,7 +31,7 @@ void client_sessions(const struct disks *disks, struct client_sessions *sessions
 		const struct disk *disk = &disks->disk[i];
 		struct client_session *session;
 
-		/* Search from the end: disks of later sessions usually come later. */
+		/* Search from the end: later disks in the list usually have later sessions. */
 		for (j = sessions->nr; j; j--)
 			if (sessions->session[j - 1].disk->session < disk->session)
 				break;

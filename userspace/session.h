@@ -8,7 +8,7 @@
 
 /**
  * struct client_session - session of the client
- * @disk: one disk of the session; its message has the attributes of the session
+ * @disk: one disk of the session; struct disk also has the attributes of its session
  * @disks: names of all disks of the session
  */
 struct client_session {

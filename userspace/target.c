@@ -3,10 +3,10 @@
  * Exports and ports of the target on this machine: configfs operations that several commands
  * share.
  *
- * Operation: functions that create an object record it, so that a command that fails later can
- * undo all its steps in reverse order. Links are found by their targets, as in the kernel,
- * because an administrator may have created links with other names. target_host.c has the
- * operations on hosts.
+ * Operation: functions that create an object record this step, so that a command that fails
+ * later can undo all its steps in reverse order. As in the kernel, a link is found by the object
+ * that it leads to and not by its name, because an administrator can have created links with
+ * other names. target_host.c has the operations on hosts.
  * Ownership: configfs holds the state. The caller frees the paths that are returned.
  * Concurrency: see configfs.c.
  * Errors: a negative errno after an error message.
@@ -141,10 +141,10 @@ int target_remove_export(const char *dir)
 	int ret;
 
 	ret = target_disable_export(dir, 0);
-	/* The owner can no longer change, because the export is disabled. */
+	/* Store the owner only now: hosts cannot change the owner of a disabled export. */
 	if (!ret)
 		ret = owner_store_keep(dir);
-	/* No error: the kernel was never given the stored owner, which is newer. */
+	/* No error: a newer owner is stored, which was never written to the kernel. */
 	if (ret == -ESTALE)
 		ret = 0;
 	if (!ret)
@@ -226,7 +226,7 @@ static int set_port(const char *dir, const char *addr, uint16_t port)
 	int ret;
 
 	snprintf(number, sizeof(number), "%u", port);
-	/* Clients must see the stored UUID, so restore it before the first login. */
+	/* Clients must see the stored UUID of the target, so restore it before the first login. */
 	ret = target_uuid_restore();
 	if (!ret)
 		ret = configfs_write(dir, "addr", addr);
@@ -291,7 +291,7 @@ int target_offer(const char *port_dir, const char *export_dir)
 	char *link = xasprintf("%s/exports/%s", port_dir, strrchr(export_dir, '/') + 1);
 	int ret = target_make_link(export_dir, link);
 
-	/* The kernel also detects a link with another name. */
+	/* The port offers the export already, possibly by a link with another name. */
 	if (ret == -EEXIST)
 		ret = 0;
 	free(link);

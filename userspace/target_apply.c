@@ -6,7 +6,7 @@
  * the order of their dependencies. A missing object is created, filled, and enabled last. If it
  * cannot be filled, it is removed again; if it cannot be enabled, it stays, so that the next
  * attempt need only enable it. An existing object with other values is left unchanged. If it is
- * an export, it is not offered on a port, because its data may be other than the administrator
+ * an export, it is not offered on a port, because its data can be other than the administrator
  * intended.
  *
  * A host gets its secret before it is allowed any export; without the secret it is allowed
@@ -58,7 +58,7 @@ static int read_links(const struct target_config_links *link, const char *dir,
 	return ret;
 }
 
-/* Set *file to the path of the copy of a host's secret, if it has one. Return 0 or -EIO. */
+/* If a host has a secret, set *file to the path of the copy of the secret. Return 0 or -EIO. */
 static int read_secret(const char *dir, const struct target_config_object *host, char **file)
 {
 	char *has = configfs_get(dir, "has_secret");
@@ -71,8 +71,8 @@ static int read_secret(const char *dir, const struct target_config_object *host,
 }
 
 /*
- * Drop a state that need not be stored: of a host that was never fenced, or of an export that
- * never had an owner or is not exclusive.
+ * Drop a state that need not be stored: the fencing state of a host that was never fenced, or
+ * the owner state of an export that never had an owner or is not exclusive.
  */
 static int forget_none(enum target_config_kind kind, struct target_config_object *object, int attr)
 {
@@ -159,7 +159,8 @@ int target_config_read(struct target_config *config)
  * struct work - state of applying a configuration
  * @have: configuration of configfs before the first change
  * @late: names of exports that must not be enabled yet
- * @unusable: by kind, names of wanted objects that must not be linked to
+ * @unusable: per kind, names of wanted objects to which no other object may link, because they
+ *	were not restored
  * @failures: number of failures so far
  */
 struct work {
@@ -242,7 +243,7 @@ static int set_values(enum target_config_kind kind, const char *dir,
 	int i;
 
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
-		/* An attribute is empty by default, so an empty value needs no write. */
+		/* Do not write an empty value: the attribute of a new object is already empty. */
 		if (i != schema->enable && want->value[i] && *want->value[i])
 			ret = schema->attr[i].type == TARGET_CONFIG_SECRET ?
 			      set_secret(dir, want, NULL, want->value[i]) :
@@ -344,7 +345,10 @@ static void complete_object(struct work *work, enum target_config_kind kind, con
 		work->failures += !!configfs_write(dir, "enable", "1");
 }
 
-/* Write the states of an existing object; the kernel ignores a state that is not newer. */
+/*
+ * Write the fencing state of an existing host, or the owner state of an existing export; the
+ * kernel ignores a state that is not newer.
+ */
 static int set_states(enum target_config_kind kind, const char *dir,
 		      const struct target_config_object *want)
 {
@@ -372,7 +376,7 @@ static int set_secrets(enum target_config_kind kind, const char *dir,
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
 		if (schema->attr[i].type == TARGET_CONFIG_SECRET && want->value[i])
 			ret = set_secret(dir, want, have, want->value[i]);
-	/* An earlier restore may have crashed before it set the old secret. */
+	/* Set the old secret, too: an earlier restore possibly crashed before this step. */
 	if (!ret && kind == TARGET_CONFIG_HOST)
 		ret = secret_put_back(dir);
 	return ret < 0 ? ret : 0;
@@ -388,13 +392,13 @@ static void apply_object(struct work *work, enum target_config_kind kind,
 
 	if (have) {
 		failures = report_differences(kind, want, have);
-		/* A host with other limits is still the same host, so it remains usable. */
+		/* Exports may allow a host with other limits than wanted: it is the same host. */
 		unusable = failures && kind != TARGET_CONFIG_HOST;
 		if (set_secrets(kind, dir, want, have)) {
 			failures++;
 			unusable = lacks_secret(want, have);
 		}
-		/* An export with other values may hold data that this owner does not own. */
+		/* Set no owner for an export that differs: it can have other data than wanted. */
 		if ((kind != TARGET_CONFIG_EXPORT || !failures) && set_states(kind, dir, want)) {
 			failures++;
 			unusable = true;
@@ -417,8 +421,9 @@ static void apply_object(struct work *work, enum target_config_kind kind,
  * @late: names of exports whose storage does not exist yet; they are created and offered, but
  *	not enabled
  *
- * Return: 0 if all objects of @want are now as wanted, otherwise -EIO after an error message
- * for each one that is not.
+ * Return: 0 if all objects of @want are now as wanted, except that those in @late are not
+ * enabled; otherwise -EIO after an error message for each object that is not as wanted, or
+ * another negative errno if configfs cannot be read.
  */
 int target_config_apply(const struct target_config *want, const struct strlist *late)
 {
@@ -473,7 +478,7 @@ static int compare_object(enum target_config_kind kind, const struct target_conf
 		err("%s %s is missing", schema->word, want->name);
 		return 1;
 	}
-	/* The limits or the fencing state of an existing host may have been changed on purpose. */
+	/* Do not compare hosts: their limits or fencing states can have been changed on purpose. */
 	if (kind == TARGET_CONFIG_HOST)
 		return 0;
 	target_config_differences(kind, want, have, &texts);
@@ -494,8 +499,8 @@ static int compare_object(enum target_config_kind kind, const struct target_conf
  *
  * Nothing is changed. Hosts need only exist: their limits and fencing are not compared.
  *
- * Return: 0 if all objects of @want are as wanted, otherwise -ENOENT after an error message
- * for each one that is not.
+ * Return: 0 if all objects of @want are as wanted; otherwise -ENOENT after an error message for
+ * each object that is not, or another negative errno if configfs cannot be read.
  */
 int target_config_compare(const struct target_config *want)
 {
@@ -528,7 +533,10 @@ static int remove_object(enum target_config_kind kind, const char *dir)
 	}
 }
 
-/* Begin to disable all objects of a kind, so that hanging storage delays only its own object. */
+/*
+ * Begin to disable all objects of a kind without waiting, so that an object with hung storage
+ * does not delay the others.
+ */
 static void begin_clear(enum target_config_kind kind)
 {
 	struct strlist names = { };

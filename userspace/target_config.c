@@ -130,13 +130,14 @@ bool target_config_same_uuid(const struct target_config_object *a,
 }
 
 /**
- * target_config_was_enabled() - test whether a disabled export should and could be enabled
- * @old: configuration in a file; an export without a UUID there may have any UUID now
+ * target_config_was_enabled() - test whether a disabled export was enabled and still could be
+ * @old: configuration in a file
  * @now: present configuration
  * @export: export in @now
  *
- * Return: true if @old has the export enabled, @now has it disabled, and no enabled export of
- * @now has the same UUID.
+ * Return: true if the export is disabled in @now, an export with the same name and UUID is
+ * enabled in @old (if it has no UUID there, the name suffices), and no enabled export in @now
+ * has the UUID of @export.
  */
 bool target_config_was_enabled(const struct target_config *old, const struct target_config *now,
 			       const struct target_config_object *export)
@@ -150,7 +151,7 @@ bool target_config_was_enabled(const struct target_config *old, const struct tar
 	    !before || !target_config_enabled(TARGET_CONFIG_EXPORT, before) ||
 	    (before->value[TARGET_EXPORT_UUID] && !target_config_same_uuid(before, export)))
 		return false;
-	/* Another export with this UUID may be enabled instead. */
+	/* The kernel enables only one of several exports with the same UUID. */
 	for (i = 0; i < list->nr; i++)
 		if (target_config_enabled(TARGET_CONFIG_EXPORT, &list->object[i]) &&
 		    target_config_same_uuid(&list->object[i], export))
@@ -179,8 +180,8 @@ void target_config_differences(enum target_config_kind kind,
 		char *text;
 
 		/*
-		 * Configfs does not reveal secrets, so they are always written. The kernel has
-		 * the newest version of a state.
+		 * Do not compare secrets, which configfs does not reveal, nor states, because
+		 * the kernel ignores a written state that is not newer than its own.
 		 */
 		if (!want->value[a] || attr->tunable || attr->type == TARGET_CONFIG_SECRET ||
 		    attr->type == TARGET_CONFIG_STATE || !strcmp(want->value[a], have->value[a]))

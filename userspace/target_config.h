@@ -31,8 +31,8 @@ enum target_config_type {
 	TARGET_CONFIG_STRING,
 	TARGET_CONFIG_BOOL,		/* "0" or "1" in configfs */
 	TARGET_CONFIG_NUMBER,
-	TARGET_CONFIG_SECRET,		/* path of a file; write-only in configfs */
-	TARGET_CONFIG_STATE,		/* changed by the kernel, which accepts newer ones */
+	TARGET_CONFIG_SECRET,		/* path of a file with a secret, which configfs hides */
+	TARGET_CONFIG_STATE,		/* set by the kernel, which accepts only newer ones */
 };
 
 /* Attributes of an export */
@@ -65,10 +65,12 @@ enum {
  * @name: name in configfs and in the file
  * @type: type in the file; in configfs all values are text
  * @needed: true if the file must have the attribute
- * @tunable: true if the attribute of an existing object may differ, and is then left unchanged
- * @otherwise: default value if the file lacks the attribute; NULL: any value is accepted
- * @check: function that returns an error message for an invalid value, or NULL if it is valid;
- *	may convert the value in place to its canonical form. NULL if the type is sufficient
+ * @tunable: true if an existing object may have another value, which then stays
+ * @otherwise: default value if the file lacks the attribute; NULL: if the file lacks the
+ *	attribute, an existing object may have any value
+ * @check: function that returns an error message for an invalid value, or NULL for a valid one;
+ *	it may convert the value in place to its canonical form. If @check is NULL, only the type
+ *	is checked
  */
 struct target_config_attr {
 	const char *name;
@@ -104,7 +106,7 @@ struct target_config_links {
  * @nr_attrs: number of attributes
  * @enable: index of the attribute "enable", which is written last; -1: none
  * @wanted_on: index of the attribute that must not be empty in an enabled object
- * @link: lists of links; an object may be in only one of them
+ * @link: lists of links; an object that is named in one of these lists must not be in the other
  */
 struct target_config_schema {
 	const char *word;

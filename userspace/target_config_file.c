@@ -3,8 +3,8 @@
  * The file format of the configuration of a target: parse and write JSON text.
  *
  * Operation: parsing and writing follow target_config_schema. A file with a mistake is refused
- * as a whole, because the part that is not understood may be a limit or a denial that the
- * administrator relies on. Equal configurations result in equal texts.
+ * as a whole, because the wrong part could be a limit or a denial that the administrator relies
+ * on. Equal configurations result in equal texts.
  *
  * Ownership: a configuration owns its strings and objects.
  * Concurrency: one thread, no I/O except messages.
@@ -62,7 +62,7 @@ static const char *json_text(struct json_object *value)
 	return strlen(text) == (size_t)json_object_get_string_len(value) ? text : NULL;
 }
 
-/* Convert a JSON value to its text in configfs; NULL after an error message. */
+/* Convert a JSON value to its text in configfs; returns NULL after an error message. */
 static char *parse_value(struct parser *p, const struct target_config_attr *attr,
 			 struct json_object *value)
 {
@@ -242,7 +242,7 @@ static void parse_list(struct parser *p, enum target_config_kind kind, struct js
 		parse_object(p, kind, i, json_object_array_get_idx(array, i));
 }
 
-/* Check that the file has all linked objects, so that it can configure an empty target. */
+/* Check that the file defines each object that it links to, because a target can be empty. */
 static void check_links(struct parser *p, enum target_config_kind kind)
 {
 	const struct target_config_schema *schema = &target_config_schema[kind];
@@ -299,7 +299,10 @@ static int compare_data(const void *a, const void *b)
 	return ret ?: (x > y) - (x < y);
 }
 
-/* Check UUIDs: a client takes two disks with the same one for two paths to the same data. */
+/*
+ * Refuse enabled exports with the same UUID: a client would take their disks for paths to the same
+ * data.
+ */
 static void check_exports(struct parser *p)
 {
 	const struct target_config_list *list = &p->config->list[TARGET_CONFIG_EXPORT];
@@ -365,7 +368,7 @@ static void parse_root(struct parser *p, struct json_object *root)
 	check_ports(p);
 }
 
-/* Count the keys of all objects in a value; the parser limits the recursion. */
+/* Count the keys of all objects in a value; recursion is safe, as the parser limits the depth. */
 static size_t count_keys(struct json_object *json)
 {
 	size_t count = 0, i;
@@ -414,7 +417,7 @@ static unsigned int line_of(const char *text, size_t at)
 	return line;
 }
 
-/* Parse a text that must be exactly one JSON value; NULL after an error message. */
+/* Parse a text that must be exactly one JSON value; returns NULL after an error message. */
 static struct json_object *parse_json(struct parser *p, const char *text, size_t len)
 {
 	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);

@@ -99,7 +99,7 @@ static const char *check_port(char *value)
 	return parse_u32(value, 1, UINT16_MAX, &port) ? "wanted 1 to 65535" : NULL;
 }
 
-/* json-c reads larger numbers as UINT64_MAX, which this check refuses, too. */
+/* json-c reads a number above UINT64_MAX as UINT64_MAX, which this check refuses, too. */
 static const char *check_pool_bytes(char *value)
 {
 	return strtoull(value, NULL, 10) <= INT64_MAX ? NULL :
@@ -150,7 +150,10 @@ static const char *check_fence(char *value)
 	       "not what rnbd save writes; omit it if the host was never fenced";
 }
 
-/* The kernel accepts no generation that would leave it too few higher ones. */
+/*
+ * The kernel refuses a very high generation, because too few higher ones would be left for later
+ * changes of the owner.
+ */
 static const char *check_owner(char *value)
 {
 	struct owner owner;
@@ -188,7 +191,7 @@ static const struct target_config_attr export_attrs[] = {
 					.check = check_write_cache },
 	[TARGET_EXPORT_WINDOW] = { "window", TARGET_CONFIG_NUMBER, .tunable = true,
 				   .otherwise = "0", .check = check_window },
-	/* no default: the kernel makes a UUID for each new export */
+	/* The file need not have a UUID: the kernel makes one for each new export. */
 	[TARGET_EXPORT_UUID] = { "uuid", TARGET_CONFIG_STRING, .check = check_uuid },
 	[TARGET_EXPORT_EXCLUSIVE] = { "exclusive", TARGET_CONFIG_BOOL, .otherwise = "0" },
 	[TARGET_EXPORT_OWNER] = { "owner_state", TARGET_CONFIG_STATE, .check = check_owner },

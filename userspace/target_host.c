@@ -3,9 +3,10 @@
  * Hosts of the target on this machine, and their permissions: configfs operations that several
  * commands share.
  *
- * Operation: an administrator may have created a host by hand with a UUID in upper case. Like
- * the kernel, the tool finds a host independently of the case. There may be thousands of hosts
- * and links, so the tool searches a directory only if it does not find an object by its name.
+ * Operation: an administrator can have created a host by hand with a UUID in upper case. Like
+ * the kernel, the tool finds a host by its UUID in upper or lower case. There can be thousands
+ * of hosts and links, so the tool searches a directory only if it does not find an object by
+ * its name.
  * Ownership: configfs holds the state. The caller frees the paths that are returned.
  * Concurrency: see configfs.c.
  * Errors: a negative errno after an error message.
@@ -91,7 +92,7 @@ char *target_host_dir(const char *uuid_text)
  * @args: command line
  * @uuid: UUID of the host
  *
- * The operand becomes part of the context of messages.
+ * Later messages of the command begin with its name and this operand.
  *
  * Return: an exit code.
  */
@@ -124,7 +125,7 @@ char *target_find_host(const char *uuid_text)
  * @dir: directory of the host
  *
  * The caller sets the secret. The fencing state of an existing host is restored, too, because
- * a command may have been interrupted after it created the host.
+ * an earlier command was possibly interrupted after it had created the host.
  *
  * Return: 0, -EEXIST without a message if the host existed, or another negative errno after an
  * error message.
@@ -141,7 +142,7 @@ int target_make_bare_host(const char *dir)
 		ret = fence_store_put_back(dir);
 		close(lock);
 	} else {
-		/* The host may have been fenced, so do not create it. */
+		/* Do not create a host whose fencing state is unknown. */
 		ret = lock;
 		err(FENCE_STORE_DIR
 		    ": cannot be used: %s; whether the host was fenced is not known",
@@ -185,7 +186,7 @@ int target_make_host(const char *dir, bool say)
 }
 
 /**
- * target_remove_host() - remove a host that may attach nothing
+ * target_remove_host() - remove a host that no export allows
  * @dir: directory of the host
  *
  * Its stored fencing state and the copies of its secrets stay.
@@ -202,7 +203,10 @@ static const char *allowed_dir(bool readonly)
 	return readonly ? "readonly_hosts" : "allowed_hosts";
 }
 
-/* Create the host and the link; -EBUSY without a message if it has the other permission. */
+/*
+ * Create the host, unless it exists, and the link. Returns -EBUSY without a message if the host
+ * has the other permission for the export (only to read, or to read and write).
+ */
 static int make_permission(const char *export_dir, const char *host_dir, bool readonly)
 {
 	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
@@ -212,8 +216,8 @@ static int make_permission(const char *export_dir, const char *host_dir, bool re
 	int ret;
 
 	/*
-	 * Look only for a link with the name of the host, as this tool makes them: reading all
-	 * links may mean reading thousands. The kernel detects links with other names.
+	 * Look only for a link with the name of the host, as this tool creates it: there can be
+	 * thousands of links. target_make_link() detects a link with another name.
 	 */
 	if (configfs_leads_to(links, name)) {
 		ret = 0;
@@ -237,8 +241,9 @@ static int make_permission(const char *export_dir, const char *host_dir, bool re
  * @export_dir: directory of the export
  * @uuid_text: UUID of the host, which is created if it does not exist
  * @readonly: allow the host only to read
- * @replace: if the host has the other permission, remove it, which closes the attachment;
- *	otherwise the other permission is an error
+ * @replace: true: if the host has the other permission (only to read, or to read and write),
+ *	remove this permission first, which closes the attachments of the host to the export;
+ *	false: the other permission is an error
  */
 int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly,
 		      bool replace)
@@ -271,7 +276,7 @@ int target_allow_host(const char *export_dir, const char *uuid_text, bool readon
  * target_permission() - find the link that gives a host a permission for an export
  * @export_dir: directory of the export
  * @uuid_text: UUID of the host
- * @readonly: find the permission to read, otherwise the permission to read and write
+ * @readonly: true: find the permission only to read; false: that to read and write
  *
  * Return: path of the link, or NULL without a message if there is none.
  */
@@ -302,7 +307,7 @@ char *target_allowed_link(const char *export_dir, const char *uuid_text)
 /**
  * target_allowed_hosts() - list the hosts that have a permission for an export
  * @export_dir: directory of the export
- * @readonly: list the permission to read, otherwise the permission to read and write
+ * @readonly: true: hosts that may only read; false: hosts that may read and write
  * @uuids: list to which the names of the hosts' directories are added, sorted
  */
 int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *uuids)

@@ -8,8 +8,8 @@
  *
  * Ownership: the caller frees the statistics.
  * Concurrency: one thread. An object that is removed during the read is left out.
- * Errors: an exit code, after an error message. Only root can read the attributes in configfs;
- * target_stats_take() leaves them out for other users and reads the counters of the module.
+ * Errors: an exit code, after an error message. Only root can read the attributes in configfs.
+ * For other users, target_stats_take() reads only the counters of the module.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ const struct target_event_group target_event_groups[TARGET_EVENT_GROUPS] = {
 	  "Connections, logins and requests to attach that were refused." },
 };
 
-/* Read both attributes; -ENOENT if the object was removed in the meantime. */
+/* Read io_stat and io_errors; returns -ENOENT if the object no longer exists. */
 static int read_iostat(const char *dir, struct iostat *stat)
 {
 	char *text = configfs_try(dir, "io_stat");
@@ -85,7 +85,10 @@ static int read_iostat(const char *dir, struct iostat *stat)
 	return ret;
 }
 
-/* Return 0 or a negative errno, with an error message except for -EACCES. */
+/*
+ * Add an object to @objects, unless it was removed. Returns 0 or a negative errno, with an error
+ * message except for -EACCES.
+ */
 static int add_object(const struct target_kind *kind, const char *name,
 		      struct target_objects *objects)
 {
@@ -109,7 +112,10 @@ static int add_object(const struct target_kind *kind, const char *name,
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Return 0 or a negative errno, with an error message except for -EACCES. */
+/*
+ * Read the object @word, or all objects if it is NULL. Returns 0 or a negative errno, with an
+ * error message except for -EACCES.
+ */
 static int take_objects(const struct target_kind *kind, const char *word,
 			struct target_objects *objects)
 {
@@ -231,11 +237,11 @@ static void take_events(struct target_stats *stats, size_t group)
  * target_stats_take() - read all statistics of the target
  * @stats: statistics to fill; the caller frees them, also after a failure
  *
- * If the statistics of one export or host cannot be read, @stats has no exports and no hosts,
- * but the counters of the module.
+ * If the statistics of any export or host cannot be read, @stats has no exports and no hosts at
+ * all, but it has the counters of the module.
  *
- * Return: an exit code. RNBD_EXIT_OK also if the module is not loaded or the caller is not
- * root.
+ * Return: an exit code. It is RNBD_EXIT_OK, too, if the module is not loaded or if the caller is
+ * not root.
  */
 int target_stats_take(struct target_stats *stats)
 {

@@ -11,7 +11,7 @@
 #define TARGET_VALUES_MAX	10
 
 /**
- * struct target_value - value that configfs has of each object of a kind
+ * struct target_value - attribute in configfs that each object of a kind has
  * @attr: name of the attribute
  * @metric: name for Prometheus, without the prefix of the kind; a counter ends in _total
  * @help: help text for Prometheus, one line
@@ -27,7 +27,7 @@ struct target_value {
  * @dir: directory in configfs
  * @label: label for Prometheus, and key in JSON
  * @head: heading of the column of names in a table
- * @values: values of an object; the array ends with a NULL attribute
+ * @values: values of an object; @attr is NULL in the element after the last one
  */
 struct target_kind {
 	const char *dir;
@@ -41,7 +41,7 @@ extern const struct target_kind target_hosts;
 
 /**
  * struct target_object - statistics of an export or a host
- * @name: name of the directory in configfs; owned
+ * @name: name of the directory in configfs; the object owns the string
  * @value: values, in the order of target_kind.values
  * @io: I/O statistics
  */
@@ -66,7 +66,7 @@ struct target_objects {
 /**
  * struct target_event - counter of the module
  * @group: index in target_event_groups
- * @word: name of the file in sysfs; owned
+ * @word: name of the file in sysfs; struct target_stats owns the string
  * @count: value of the counter
  */
 struct target_event {

@@ -2,13 +2,14 @@
 /*
  * The UUID of this target, which stays the same when the target restarts.
  *
- * Operation: the kernel makes a random UUID when the module is loaded. Commands that configure
- * the target replace it by the stored UUID; if none is stored yet, they store the UUID of the
- * kernel. A client logs a message if a target has another UUID than before.
- * Ownership: the file belongs to rnbd. If a target can move between machines, each machine may
- * have its own UUID.
- * Concurrency: if the first two commands run at the same time, both store the UUID of the
- * kernel.
+ * Operation: the kernel makes a random UUID when the module is loaded. "rnbd restore" and the
+ * commands that enable a port replace the random UUID by the stored one; if none is stored yet,
+ * they store the random UUID. A client that reconnects logs a message if the target has another
+ * UUID than before.
+ * Ownership: the file belongs to rnbd. If the address of a target can move between machines,
+ * each machine may have its own UUID, because a client only logs the difference.
+ * Concurrency: if two commands find no stored UUID at the same time, both store the same one,
+ * that of the kernel.
  * Errors: one error message that names the file. If the file cannot be written, the command
  * continues, but the UUID changes at the next start of the target.
  */
@@ -26,7 +27,7 @@
 
 #define PARENT_DIR	"/var/lib/rnbd"
 
-/* Read the stored UUID; -ENOENT if none is stored, or another errno after an error message. */
+/* Read the stored UUID; returns -ENOENT if none is stored, or -errno after an error message. */
 static int read_stored(char *text)
 {
 	FILE *in = fopen(TARGET_UUID_FILE, "re");

@@ -5,8 +5,8 @@
  *
  * Operation: a write to configfs begins the teardown of an object, and the tool polls the
  * attributes of the object until the teardown is complete. The teardown waits for the storage
- * without a limit; the caller may limit the wait of the tool. The tool waits here and not
- * inside a write to configfs, which would hold a lock of the kernel.
+ * without a limit; the caller may limit the wait of the tool. The tool waits in this file and
+ * not inside a write to configfs, because the kernel holds a lock during such a write.
  * Ownership: configfs holds the state.
  * Concurrency: another command may enable the object again, which also ends the wait.
  * Errors: a negative errno after an error message.
@@ -30,7 +30,7 @@
  * struct wait_for - teardown to wait for
  * @dir: directory of an export, port or host
  * @attr: attribute with the number of attachments or sessions that have not ended
- * @noun: name of these objects in messages
+ * @noun: name of these attachments or sessions in messages
  * @is_ending: function that returns true while the teardown is in progress; NULL: it is in
  *	progress while @attr is not 0
  * @seconds: limit of the wait in seconds, 0 for none
@@ -43,7 +43,7 @@ struct wait_for {
 	uint32_t seconds;
 };
 
-/* The storage is closed after the last attachment has ended, so check the state, too. */
+/* Check the state and not @left: the storage is closed only after the last attachment has ended. */
 static bool export_is_ending(const char *dir, uint64_t left)
 {
 	char *state = configfs_read(dir, "state");
@@ -59,7 +59,7 @@ static bool port_is_ending(const char *dir, uint64_t left)
 	return left && !configfs_read_u64(dir, "enable");
 }
 
-/* A removed object counts as 0; an attribute that cannot be read for other reasons does not. */
+/* Read the attribute wait->attr: 0 if the object was removed; other failures are errors. */
 static int read_left(const struct wait_for *wait, uint64_t *left)
 {
 	char *text = configfs_try(wait->dir, wait->attr);
@@ -115,7 +115,7 @@ int target_wait_options(const struct args *args, uint32_t *seconds)
 }
 
 /**
- * target_begin_disable() - begin to disable an export or a port, which may be disabled already
+ * target_begin_disable() - begin to disable an export or a port; no error if it is disabled
  * @dir: directory of the export or port
  *
  * The kernel closes its attachments or sessions and allows no new ones. The function does not
@@ -129,7 +129,8 @@ int target_begin_disable(const char *dir)
 /**
  * target_disable_export() - disable an export, and wait until its storage is closed
  * @dir: directory of the export
- * @seconds: limit of the wait in seconds, 0 for none; the export is disabled in any case
+ * @seconds: limit of the wait in seconds, 0 for none; after the limit, the kernel continues to
+ *	disable the export
  */
 int target_disable_export(const char *dir, uint32_t seconds)
 {
@@ -158,8 +159,9 @@ int target_disable_port(const char *dir)
 
 /**
  * target_wait_closed() - wait until the storage has no requests of closed attachments
- * @dir: directory of the export, which denies the hosts of these attachments
- * @seconds: limit of the wait in seconds, 0 for none; the attachments end in any case
+ * @dir: directory of the export; the kernel is already closing the attachments
+ * @seconds: limit of the wait in seconds, 0 for none; after the limit, the kernel continues to
+ *	close them
  */
 int target_wait_closed(const char *dir, uint32_t seconds)
 {
@@ -171,7 +173,7 @@ int target_wait_closed(const char *dir, uint32_t seconds)
 }
 
 /**
- * target_wait_stale_secret() - wait for the end of sessions that rely on a stale secret
+ * target_wait_stale_secret() - wait for the sessions that a change of a host's secret closes
  * @dir: directory of the host
  */
 int target_wait_stale_secret(const char *dir)

@@ -3,8 +3,9 @@
  * Messages, memory, time, and lists of strings.
  *
  * Operation: a command calls context_set() with a description of its action and object; each
- * message then begins with it: "rnbd: attach disk0 at 10.9.0.1:4427: ...". A message is one
- * line and one write. Control characters in names and in texts of the kernel are replaced.
+ * later message begins with this description: "rnbd: attach disk0 at 10.9.0.1:4427: ...". A
+ * message is one line and one write. Control characters in names and in texts of the kernel are
+ * replaced.
  *
  * Ownership: the caller frees the memory that x*() functions return.
  * Concurrency: the program has one thread.
@@ -34,7 +35,8 @@ void context_set(const char *fmt, ...)
  * @text: text in ASCII or UTF-8; changed in place
  *
  * Texts from a peer, a file or the command line may have ends of line or escape sequences.
- * White space becomes a space; each byte of another control character becomes a question mark.
+ * A tab, line feed or carriage return becomes a space; each byte of another control character
+ * becomes a question mark.
  *
  * Return: @text.
  */

@@ -39,7 +39,8 @@ peer() { rnbd-peer client --monitor "$OUT/monitor" --verbose --secret "$OUT/secr
 # done_by DISK: print how many reads, writes, requests in flight, discards and flushes it has
 # counted
 done_by() { awk '{ print $1, $5, $9, $12, $16 }' "/sys/block/${1##*/}/stat"; }
-# busy DISK WRITES: succeed if the disk has completed WRITES writes and has 4 requests in flight
+# busy DISK WRITES: succeed if the disk has completed at least WRITES writes and has at least 4
+# requests in flight
 busy() {
 	local counts
 	read -ra counts <<<"$(done_by "$1")"

@@ -9,8 +9,8 @@
 # soft-RoCE of Linux 6.12 cannot resume a READ of several packets after the loss of one of them. It
 # prints a WARNING, which the lab ignores, reports success although data are missing, and moves the
 # queue pair to the error state. With the read guard the client detects this, reconnects and repeats
-# the read. After a second loss within a short time the client uses READs of one packet, which
-# succeed.
+# the read. If the lost connection was live for less than 10 s, the client then uses READs of one
+# packet, which succeed.
 
 # With the guard the test runs ROUNDS rounds, or only ENOUGH rounds if a connection was lost in
 # them.

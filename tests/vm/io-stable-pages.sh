@@ -29,9 +29,9 @@ checked() {
 	mismatch=$(<$SYS/md/mismatch_cnt)
 }
 
-# rewritten EXPORT TIMES: write to the export while the client overwrites the data of these writes
-# in its pool. The target uses the data of up to TIMES writes without copying them first. The parity
-# must be right if TIMES is 0, and wrong otherwise.
+# rewritten EXPORT TIMES: write to the export while the client overwrites its whole pool, also the
+# data of writes in flight. The target passes the data of up to TIMES writes to the storage without
+# copying them. The parity must be right if TIMES is 0, and wrong otherwise.
 rewritten() {
 	local export=$1 times=$2 dev skipped strays
 

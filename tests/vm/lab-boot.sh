@@ -5,9 +5,11 @@
 # beside: it waits for most of its time
 . ../lib/lab.sh
 
-# die_booting QEMU-LINE KERNEL-LINES: forge the logs of a fault of QEMU during the boot; power off
+# die_booting QEMU-LINE KERNEL-LINES: write the log lines of a fault of QEMU during the boot, and
+# power the machine off
 die_booting() {
-	# The lab checks every 2 s. It must first see that the machine is up, then the report.
+	# The lab checks the machine every 2 s. It must first see that the machine is up, and only
+	# after that the log lines of the fault.
 	sleep 5
 	echo "Linux version" >/dev/kmsg
 	echo "$1" >"$OUT/qemu.log"

@@ -4,8 +4,8 @@
 # short: a kernel survives code patching while four processors execute the code
 . ../lib/lab.sh
 
-# Switching trace points patches code that every processor runs. On QEMU 7.2 the machine died of
-# "Oops: int3" within seconds.
+# Enabling or disabling trace points patches code that every processor executes. On QEMU 7.2 this
+# ended the machine with "Oops: int3" within seconds.
 cd /sys/kernel/tracing || { mount -t tracefs none /sys/kernel/tracing && cd /sys/kernel/tracing; } ||
 	die "no tracefs"
 echo 0 >tracing_on

@@ -4,11 +4,11 @@
 # kernel: debug
 # short: the debug kernel reports deliberate faults in lines that the lab recognises as reports
 . ../lib/lab.sh
-# Sourced for REPORTS, the pattern of a kernel report
+# This file sets REPORTS, the pattern that matches the line of a kernel report.
 # shellcheck source=scripts/lab.d/machines.sh
 . ../../scripts/lab.d/machines.sh
 
-# reported FAULT TEXT: commit the fault; a line that counts as a report must have TEXT
+# reported FAULT TEXT: cause the fault; a line of the kernel log must match REPORTS and contain TEXT
 reported() {
 	dmesg -C
 	run modprobe rnbd_faults fault="$1"
@@ -17,8 +17,8 @@ reported() {
 	grep -aE "$REPORTS" "$OUT/dmesg.$1" | grep -aF "$2" || die "$1: no report '$2'"
 }
 
-# Lockdep switches itself off at its first report and at one of KASAN, so the faults that need it
-# come first.
+# Lockdep disables itself after its first report about locks and after a report of KASAN. So the
+# faults that need lockdep come first.
 reported rcu 'suspicious RCU usage'
 reported lockdep 'possible circular locking dependency detected'
 reported sleep 'sleeping function called from invalid context'

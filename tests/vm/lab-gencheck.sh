@@ -7,14 +7,14 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# One machine is target and client, so a fault can also be planted directly on the disk of the
-# target.
+# One machine is both target and client, so this script can also plant a fault directly on the disk
+# of the target.
 set_host_id
 target_start
 backend=$(null_disk 8) || exit 1
 export_disk disk0 "$backend"
 dev=$(attach disk0) || exit 1
-# One journal on the share of the host, as in other tests, and one in memory
+# One journal is on the directory that the lab host shares, as in other tests, and one is in memory.
 journal=$OUT/journal
 fast=/dev/shm/journal
 
@@ -47,7 +47,7 @@ written_over() { [ "$(gencheck show --journal "$1" | sed 's/.* writes=\([0-9]*\)
 for place in "$fast" "$journal"; do
 	note "killed while it runs, journal $place"
 	for _ in 1 2; do
-		# Remove the old journal, so that the wait below counts writes of this run only.
+		# Remove the old journal, so that written_over() counts writes of this run only.
 		rm -f "$place"
 		gencheck run --journal "$place" --new --fill any --threads 8 \
 			--time 100 "$dev" &

@@ -41,7 +41,7 @@ tell "from-$NODE" "hello from n$NODE"
 barrier told
 same "$(told "from-$((3 - NODE))")" "hello from n$((3 - NODE))"
 
-# A barrier name can be reused; a barrier that the other node does not reach must fail.
+# The name of a barrier can be used twice. A barrier that the other node does not reach must fail.
 barrier again
 barrier again
 if [ "$NODE" = 1 ]; then

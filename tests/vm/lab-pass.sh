@@ -12,8 +12,8 @@ ibv_devinfo -d rxe0 | grep -q 'active_mtu:.*4096' || die "RoCE MTU is not 4096"
 note "argument of the script: ${1-none}"
 date >"$OUT/left-behind"
 
-# stamp NAME: touch a file on the share; sets host to the time stamp, which the host makes, and own
-# to the time of this machine
+# stamp NAME: create a file on the directory that the lab host shares; set host to the time stamp of
+# the file, which the lab host assigns, and own to the time of this machine
 stamp() {
 	touch "$OUT/$1" || die "no file on the share"
 	own=${EPOCHREALTIME/[.,]/}

@@ -251,8 +251,8 @@ note "connections that do not log in, send frames before the login, or exceed th
 param login_timeout_ms 300
 hit limits/login_time "${flood[@]}" 1 --seconds 2
 param login_timeout_ms 10000
-# The rate limit of 8 frames is lower than the number of frames for which the peer has slots and
-# credits, so the peer exceeds the rate limit before it lacks credits.
+# The peer has slots and credits for more than 8 frames, so it exceeds the rate limit of 8 frames
+# per second before it lacks credits.
 param login_frames 8
 hit violations/rate "${flood[@]}" 1 --frames 40 --seconds 30
 dmesg_has 'protocol error on queue 0: frames exceed the rate limit' || die "not in the log"

@@ -9,9 +9,10 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R1 and R8. Two disks share a session. The storage of the first disk is suspended while its
-# requests use most of the pool memory that the host may have. Then kill_queue ends the
-# connection, and the session must reconnect while the storage still hangs.
+# Two disks share a session. The storage of the first disk is suspended while its requests use most
+# of the pool memory that the host may have. Then kill_queue ends the connection. The session must
+# reconnect while the storage still hangs, because requests in the storage delay only the attachment
+# of their own export (rule R1), and it must get its floor (rule R8).
 MIB=$((1 << 20))
 FLOOR=256
 UNITS=2048	# units of 4 KiB in LIMIT
@@ -38,13 +39,14 @@ works "$disk0"
 
 live() { counter_is "$disk0" state live; }
 writing() { [ "$(awk '{ print $2 }' "/sys/block/${hung##*/}/inflight")" -gt 0 ]; }
-# hang: suspend the storage and wait until its requests name most of the memory of the host
+# hang: suspend the storage, write to it, and wait until these requests use most of the pool memory
+# of the host
 hang() {
 	dmsetup suspend --noflush --nolockfs back || die "suspend"
 	steadily hung "$hung" --rw=randwrite --bs=128k --iodepth=128
 	wait_for 10 writing
-	# The pool grows to 15/16 of the limit of the host. The client reserves an eighth of it for
-	# the other disk, and lets one disk use eight ninths of the rest.
+	# The pool grows to 15/16 of the limit of the host. The client reserves an eighth of the
+	# pool for the other disk, and lets one disk use eight ninths of the rest.
 	wait_for 60 counter_over "$hung" pool_used $((UNITS * 2 / 3))
 	note "the storage has $(counter "$hung" pool_used) of $(counter "$hung" pool_units) units"
 }

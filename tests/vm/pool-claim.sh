@@ -9,9 +9,10 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R8. The floors of two hosts use all memory for pools. Then the session of the first host
-# loses its connection (kill_queue), and the rate limit of its logins delays the reconnect, while
-# another host tries to attach.
+# While a session reconnects, a claim reserves its floor, so that the sum of all floors never
+# exceeds the memory for pools (rule R8). In this test the floors of two hosts use all this memory.
+# kill_queue ends the connection of the first host, and the rate limit for logins delays its
+# reconnect while a third host tries to attach.
 MIB=$((1 << 20))
 
 set_host_id
@@ -27,7 +28,8 @@ export_disk third "$disk" 3 4
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
-# kill_queue acts at the next keep-alive of any session: only the first one has short keep-alives.
+# kill_queue acts on the session that sends the next keep-alive. Only the first session has a short
+# keep-alive interval, so kill_queue acts on it.
 second=$(attach second --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 2)") || exit 1
 common=(--queues 1 --pool 4M)
 first=$(attach first "${common[@]}" --keepalive 500) || exit 1
@@ -39,7 +41,8 @@ only_live() {
 	[ "$(find $SESSIONS -mindepth 1 -maxdepth 1 | wc -l)" = "$1" ] &&
 		[ "$(cat $SESSIONS/*/state | sort -u)" = live ]
 }
-# lose: end the connection of the first session; the rate limit delays its logins until come_back
+# lose: end the connection of the first session; the rate limit delays its logins until come_back is
+# called
 lose() {
 	before=$(completed "$first")
 	wait_for 20 completed_over "$first" $((before + 20))
@@ -110,7 +113,7 @@ detach "$second"
 none() { [ -z "$(find $SESSIONS -mindepth 1 -maxdepth 1)" ]; }
 wait_for 30 none
 third=$(attach third --queues 1 --pool 8M --pool-floor fixed --host-id "$(host_id 4)") || exit 1
-# A host may use seven eighths of the limit.
+# A host may use seven eighths of the memory for pools.
 need "$third" pool_units -eq 1792
 detach "$third"
 configfs_clear

@@ -9,10 +9,13 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R5 to R8 under faults. Two hosts compete for half of the memory that they request. A
-# session that reconnects begins with its floor and grows at the expense of the other one, so each
-# lost connection makes the target reclaim memory. delay_release prolongs each release at the
-# target, and no_release leaves RECLAIM unanswered while a module is unloaded.
+# Faults must not break the rules R5 to R8: the client returns a segment only when nothing uses it
+# (R5), the target grants its pages again only when nothing can access them (R6), slow storage ends
+# no session (R7), and each session has its floor (R8). Two hosts compete for half of the memory
+# that they request. A session that reconnects begins with its floor and grows at the expense of the
+# other session, so each lost connection makes the target reclaim memory. The fault point
+# delay_release delays each release at the target. With no_release the client does not return the
+# segments that the target reclaims; the script sets it before a module is unloaded.
 FLOOR=256
 ROUNDS=8
 UUID=11111111-2222-4333-8444-55555555555
@@ -42,11 +45,12 @@ common=(--queues 2 --pool 16M --keepalive $((500 * ${LAB_SLOW:-1})))
 load=(--threads 96 --io 16-64)
 attach_second() { second=$(attach disk2 --host-id "$(host_id 2)" "${common[@]}") || exit 1; }
 
-# lost: print how many connections both sessions have lost; live: both disks are live
+# lost: print how many connections both sessions together have lost; live: succeed if both disks are
+# live
 lost() { echo $(($(counter "$first" connections_lost) + $(counter "$second" connections_lost))); }
 lost_over() { [ "$(lost)" -gt "$1" ]; }
 live() { counter_is "$first" state live && counter_is "$second" state live; }
-# goes_on: both disks complete requests, and the checkers have found no wrong data
+# goes_on: fail unless both disks complete requests and the checkers have found no wrong data
 goes_on() {
 	local dev before i
 
@@ -59,8 +63,8 @@ goes_on() {
 		kill -0 "${checkers[$i]}" 2>/dev/null || die "gencheck ended: $(cat "$OUT/gencheck.$i")"
 	done
 }
-# open_reclaim: the first session has most of the memory, the second one begins to grow, and the
-# client does not return the segments that the target reclaims from the first
+# open_reclaim: wait until the first session has most of the memory, let the second session grow,
+# and wait until the target reclaims segments of the first session, which the client does not return
 open_reclaim() {
 	wait_for 60 counter_over "$first" pool_units 2304
 	strike rnbd no_release 1000000000

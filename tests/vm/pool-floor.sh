@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R8. Sessions with floors of 1 MiB, half of them of each of two hosts, use all memory for
-# pools.
+# The sum of all floors never exceeds the memory for pools, and each session makes progress with its
+# floor alone (rule R8). Here NR sessions of two hosts, with floors of 1 MiB, use all this memory.
 NR=8
 LIMIT=$((NR << 20))
 FLOOR=256
@@ -31,7 +31,8 @@ within_limit() {
 	bytes=$(pools_charged)
 	[ "$bytes" -le $LIMIT ] || die "$bytes bytes are charged of $LIMIT"
 }
-# attach_one NUMBER: attach a disk in a session of its own; odd and even disks use different hosts
+# attach_one NUMBER: attach a disk in a new session; disks with odd and with even numbers use
+# different host ids
 attach_one() {
 	attach "disk$1" --new-session --host-id "$(host_id $(($1 % 2 + 1)))" --queues 2 --pool 4M --pool-floor 4K
 }
@@ -58,7 +59,8 @@ note "all sessions make progress with their memory"
 for ((i = 0; i < NR; i++)); do
 	checker "disk$i" $((i + 1)) "${dev[i]}" --threads 6 --io 1-256
 done
-# All sessions share the processors, so take all starting values before the first wait.
+# The sessions share the processors and can be slow, so read the counters of all of them before the
+# first wait.
 before=()
 for ((i = 0; i < NR; i++)); do before[i]=$(completed "${dev[i]}"); done
 for ((i = 0; i < NR; i++)); do
@@ -67,7 +69,8 @@ for ((i = 0; i < NR; i++)); do
 	need "${dev[i]}" pool_stalls -gt 0
 done
 within_limit
-# The largest request needs the whole floor. It must succeed also in several extents.
+# The largest request needs the whole floor. It must also succeed if the free space of the floor is
+# in several extents.
 for ((i = 0; i < NR; i++)); do need "${dev[i]}" pool_grants -eq 0; done
 scattered=0
 for ((i = 0; i < NR; i++)); do scattered=$((scattered + $(counter "${dev[i]}" fragmented))); done

@@ -9,9 +9,11 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R9. The third host requests 3 MiB of 16, more than its floor and less than a third. It must
-# get and keep them while each of the others requests all memory. The tracepoint rnbdt_reclaim
-# reports the age of each reclaimed segment and the memory that its session keeps.
+# Within 1 s after its grant, a segment is reclaimed only for a session below its floor or its share
+# (rule R9). The third host requests 3 MiB of the 16 MiB, which is more than its floor and less than
+# its share of a third. It must get and keep 3 MiB while each of the two other hosts requests all
+# memory. The tracepoint rnbdt_reclaim reports the age of each reclaimed segment and the memory that
+# its session keeps.
 T=/sys/kernel/tracing
 MIB=$((1 << 20))
 ROUNDS=4
@@ -29,10 +31,11 @@ modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 echo 1 >$T/events/rnbd_target/rnbdt_reclaim/enable || die "no tracepoint"
 
-# judge floor|share: fail if a traced reclaim leaves a session less than its floor or, with "share",
-# less than its share minus 3/4 of (share - floor), the largest lack of a session with that share.
-# Print "EVENTS FRESH BELOW": all reclaims, those of segments younger than 1 s, and those that left
-# a session below its share.
+# judge floor|share: fail if a traced reclaim leaves a session too little memory. With "floor" the
+# session must keep its floor. With "share" it must keep its share minus 3/4 of (share - floor): the
+# target takes below the share at most 3/4 of what the session with the largest lack needs, and a
+# session lacks at most share - floor. Print "EVENTS FRESH BELOW": the number of all reclaims, of
+# those of segments younger than 1 s, and of those that left a session below its share.
 judge() {
 	awk -v least="$1" '
 		/ rnbdt_reclaim: / {
@@ -61,7 +64,8 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	third=$(attach disk3 "${common[@]}" --pool 3M --host-id "$(host_id 3)") || exit 1
 	judge floor
 	echo >$T/trace
-	# No login follows in this round, so the target reclaims memory for shares only.
+	# No further session logs in during this round. So the target no longer reclaims memory for
+	# the floor of a login, but only for sessions below their shares.
 	steadily second "$second" "${load[@]}"
 	wait_for 60 counter_over "$first" pool_reclaims "$reclaims"
 	note "the third host gets what it requests, which is less than its share"
@@ -69,7 +73,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
 		die "the third host has $(counter "$third" pool_units) units, requests $(counter "$third" pool_requested_units), I/O uses $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
-	# A segment is protected for 1 s after its grant: look after that time.
+	# A segment is protected for 1 s after its grant: check after that time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
 	wait_for 10 passed
 	need "$third" pool_units -eq $WANTED

@@ -9,8 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R8 and R9. The storage takes 5 ms for each request, so that many are in flight. A tracepoint
-# counts the runs of the work item that adjusts the size of the pool.
+# The floor of a pool fits the largest request (rule R8), and a pool is reduced only after it was
+# mostly unused for 30 s (rule R9). The storage takes 5 ms for each request, so that many requests
+# are in flight. A tracepoint counts the runs of the work item that adjusts the size of the pool.
 FLOOR=256	# units: the largest request
 CEILING=2048
 T=/sys/kernel/tracing
@@ -33,11 +34,12 @@ modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 work=$(awk '$3 == "rnbdc_lease_work" { print $1 }' /proc/kallsyms)
 echo "function == 0x${work:-none}" >$RUNS/filter || die "no trace point"
-# Enable it once for the whole test: each switch patches kernel code.
+# Enable the tracepoint only once for the whole test, because each change patches kernel code.
 echo 1 >$RUNS/enable
 
 note "a session begins with its floor, which fits the largest request"
-# A ring with 4 slots does not grow: the DMA mappings counted below are those of the pool only.
+# A ring with 4 slots does not grow, so the DMA mappings that are counted below are only those of
+# the pool.
 dev=$(attach disk0 --queues 2 --ring-slots 4 --pool 8M --pool-floor 64K) || exit 1
 other=$(attach disk1) || exit 1
 need "$dev" pool_units -eq $FLOOR
@@ -77,7 +79,7 @@ for ((i = 0; i < 9; i++)); do
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw=randwrite --bs=256k \
 	    --iodepth=64 --size=16m --minimal --output="$OUT/fio.burst" || die "fio failed"
 	[ "$(completed "$dev")" -ge $((burst + 64)) ] || die "there was no burst"
-	# lease_runs takes 5 s. A pool that is used every 5 s is never idle for 30 s (rule R9).
+	# lease_runs takes 5 s, so the pool is used again long before it was idle for 30 s.
 	runs=$(lease_runs)
 done
 need_counter "$runs" -ge 3 "checks of a pool that may shrink"
@@ -92,7 +94,8 @@ note "$took ms"
 need "$dev" pool_releases -gt "$releases"
 need_at_target "$dev" pool_size -eq $((FLOOR * 4096))
 same "$(counter "$dev" pool_reclaims)" 0 "segments that the target has reclaimed"
-# One run may still follow the last release. The other disk uses no more than the floor.
+# The work item can run once more after the last release. The load of the other disk fits into the
+# floor and causes no further runs.
 need_counter "$(lease_runs)" -le 1 "checks of a pool that has its floor"
 
 note "the first burst afterwards makes it grow again"

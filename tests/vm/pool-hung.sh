@@ -9,9 +9,10 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R7. The first host uses the exports "hung" and "disk0", two other hosts use "disk1" and
-# "disk2". The storage of "hung" is suspended with requests that fill the pool. Then the target
-# reclaims memory for the other hosts.
+# The time limit for the return of a reclaimed segment does not run while the target holds a request
+# that uses the segment, so slow storage does not end a session (rule R7). The first host uses the
+# exports "hung" and "disk0", two other hosts use "disk1" and "disk2". The storage of "hung" is
+# suspended with requests that fill the pool. Then the target reclaims memory for the other hosts.
 FLOOR=256
 
 set_host_id
@@ -43,8 +44,8 @@ for cpu in 0 1; do
 done
 # The client leaves a ninth of the pool to other disks.
 full() { [ "$(counter "$hung" pool_units)" = 4096 ] && [ "$(counter "$hung" pool_used)" -ge 3000 ]; }
-# The pool grows in steps, and each step waits for the target, which shares two processors with the
-# load.
+# The pool grows in several steps. Each step needs a reply of the target, which shares two
+# processors with the load and so can be slow.
 for ((i = 0; i < 45; i++)); do
 	wait_quietly 1 full && break
 	note "after $(($(now_ms) - began)) ms: $(counter "$hung" pool_used) of $(counter "$hung" pool_units) units"
@@ -57,7 +58,7 @@ note "credit frames since: $(($(counter "$hung" credit_frames_received) - frames
 need "$hung" pool_grants -gt 0
 
 note "memory for pools is short: segments that hung storage uses end no session"
-# The target regards storage as slow after 1 s.
+# A request counts as slow when it has been in the storage for 1 s.
 slow_at=$(now_ms)
 slow() { [ $(($(now_ms) - slow_at)) -gt 1500 ]; }
 wait_for 10 slow
@@ -70,8 +71,9 @@ checker disk1 2 "$disk1" --threads 64 --io 16-64
 wait_for 30 counter_over "$disk1" pool_units 512
 disk2=$(attach disk2 --host-id "$(host_id 3)" "${common[@]}") || exit 1
 checker disk2 3 "$disk2" --threads 64 --io 16-64
-# The share of the second host is 592 units. It may keep more, because a segment of 512 units is
-# returned as a whole. That leaves 384 units for the third host.
+# The share of the second host is 592 units. The second host can keep more than that, because a
+# segment of 512 units is returned only as a whole. In this case 384 units are left for the third
+# host.
 if ! wait_quietly 60 counter_over "$disk2" pool_units 320; then
 	grep . "$SESSIONS"/*/{host,pool*} /sys/block/rnbd*/rnbd/{pool*,completed} 2>/dev/null
 	die "the third host has $(counter "$disk2" pool_units) units"
@@ -85,7 +87,8 @@ asked_at=$(now_ms)
 past_the_deadline() { [ $(($(now_ms) - asked_at)) -gt 5000 ]; }
 wait_for 30 past_the_deadline
 need "$hung" connections_lost -eq 0
-# The test proves something only if the first host still owes reclaimed memory.
+# The test proves something only if the first host has not yet returned memory that the target has
+# reclaimed.
 need_at_target "$hung" pool_reclaiming -gt 0
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
 note "another disk of the session is attached and served"

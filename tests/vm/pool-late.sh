@@ -9,8 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R7. With the fault point no_release the client does not return the segments that the target
-# reclaims. The target must end its session after reclaim_timeout_ms and log the reason.
+# A client must return a reclaimed segment within reclaim_timeout_ms if no request uses the segment
+# (rule R7). With the fault point no_release the client returns no reclaimed segment. So the target
+# must end the session of the client after that time and log the reason.
 LATE=/sys/kernel/rnbd-target/limits/reclaim
 
 set_host_id

@@ -9,8 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R8. A pool of a fixed size and one that grows leave 700 KiB of the memory for pools. The
-# third session has a floor of 1 MiB, and its client does not reconnect with less.
+# A login gets its whole floor, if necessary from sessions that have more than their floor (rule
+# R8). A pool of a fixed size and one that grows leave 700 KiB of the memory for pools. The third
+# session has a floor of 1 MiB, and its client does not reconnect with a smaller floor.
 KIB=1024
 FLOOR=256
 REST=700
@@ -31,7 +32,8 @@ done
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
-# kill_queue acts at the next keep-alive of any session: only the third one has short keep-alives.
+# kill_queue acts on the session that sends the next keep-alive. Only the third session has a short
+# keep-alive interval, so kill_queue acts on it.
 long=(--queues 1 --keepalive 60000)
 first=$(attach disk1 "${long[@]}" --pool ${FIXED}K --pool-floor fixed --host-id "$(host_id 2)") || exit 1
 second=$(attach disk2 "${long[@]}" --pool 8M --host-id "$(host_id 3)") || exit 1

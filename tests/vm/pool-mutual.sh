@@ -8,9 +8,11 @@
 . ../lib/pool.sh
 . ../lib/short.sh
 
-# Rule R8. Each machine gets free memory only when the other one has executed its writes. Each
-# target has pool memory only for the floor of the other's session, because a pool of a fixed size
-# uses the rest. If a target waited for its own writeback to serve a request, both would deadlock.
+# A session must make progress with its floor alone, and the target must not wait for free memory to
+# serve it (rule R8). Each of the two machines gets free memory only when the other one has executed
+# its writes. Each target has pool memory only for the floor of the session of the other machine,
+# because a pool of a fixed size uses the rest. If each target waited for its own writeback before
+# it serves a request, the two machines would deadlock.
 FLOOR=256
 LEFT=80		# MiB of memory that each machine has
 FILES=3

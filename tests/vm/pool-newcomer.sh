@@ -8,8 +8,10 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R9. Segments have at most 1 MiB, an eighth of a pool. Four sessions with three segments each
-# use all memory. When a fifth session arrives, each of them has 0.4 MiB more than its share.
+# The target reclaims segments for a session below its share (rule R9), even if no other session
+# exceeds its share by a whole segment. Here segments have at most 1 MiB, an eighth of a pool. Four
+# sessions with three segments each use all memory. When a fifth session arrives, each of the four
+# has only 0.4 MiB more than its share.
 OLD=4
 MIB=$((1 << 20))
 FLOOR=256 ENOUGH=512	# units of 4 KiB
@@ -18,8 +20,8 @@ set_host_id
 target_start
 param rnbd_target pool_limit_mb 14
 param rnbd_target claim_timeout 0
-# Long requests keep memory in use even on a slow machine. They must take less than a second, or the
-# target counts their memory as used by slow storage.
+# Each request takes long, so that the requests use all memory even on a slow machine. A request
+# must take less than 1 s, because after 1 s the target counts its memory as used by slow storage.
 ms=$((LAB_SLOW ? 700 : 300))
 for ((i = 1; i <= OLD + 1; i++)); do
 	disk=$(null_disk 16 memory_backed=0 discard=0 irqmode=2 completion_nsec=${ms}000000) || exit 1
@@ -32,17 +34,17 @@ for ((i = 1; i <= OLD + 1; i++)); do
 	need "${dev[i]}" pool_units -eq $FLOOR
 done
 
-# no_more_free: apart from the reserve for floors, less than a segment is free, and nothing is being
-# reclaimed; for wait_for
+# no_more_free: succeed if, apart from the reserve for floors, less than a segment is free and
+# nothing is being reclaimed; for wait_for
 no_more_free() {
 	[ "$(pools_charged)" -gt $((12 * MIB)) ] && ! reclaiming
 }
 note "all memory is in use"
 for ((i = 1; i <= OLD; i++)); do steadily "disk$i" "${dev[i]}" --rw=randread --bs=1m --iodepth=16 --size=16m; done
-# On a slow machine the fio processes start at different times.
+# Wait for each disk separately: on a slow machine the fio processes start at different times.
 for ((i = 1; i <= OLD; i++)); do wait_for 60 counter_over "${dev[i]}" pool_units $ENOUGH; done
 wait_for 30 no_more_free
-# A segment younger than 1 s is reclaimed only for a session below its floor or share.
+# Wait until no segment is younger than 1 s, because the target protects such segments.
 sleep 2
 for ((i = 1; i <= OLD; i++)); do need "${dev[i]}" pool_units -gt $ENOUGH; done
 

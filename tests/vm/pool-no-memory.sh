@@ -11,8 +11,9 @@
 . ../lib/pool.sh
 . ../lib/nomem.sh
 
-# Rules R5 to R9 while allocations fail by fault injection of the kernel. Two hosts compete for
-# memory. A session that reconnects begins with its floor and grows at the expense of the other one.
+# Data must stay right, and sessions must get their floors and shares (rules R5 to R9), while the
+# fault injection of the kernel makes allocations fail. Two hosts compete for memory. A session that
+# reconnects begins with its floor and grows at the expense of the other session.
 KILLS=8
 SIZE=24		# MiB of a disk
 
@@ -25,7 +26,8 @@ param rnbd_target login_rate 0
 param rnbd_target pool_reserve_mb 0
 for i in 1 2; do
 	disk=$(null_disk $SIZE irqmode=2 completion_nsec=5000000) || exit 1
-	# null_blk allocates all pages now: later a failed allocation would be an I/O error.
+	# Write the whole disk now, so that null_blk allocates all its pages. A failed allocation of
+	# null_blk would be an I/O error.
 	dd if=/dev/zero of="$disk" bs=1M count=$SIZE oflag=direct status=none || die "dd failed"
 	export_disk "disk$i" "$disk" "$i"
 done
@@ -39,7 +41,8 @@ second=$(attach disk2 --host-id "$(host_id 2)" "${common[@]}") || exit 1
 checker first 1 "$first" --threads 32 --io 16-64
 checker second 2 "$second" --threads 32 --io 16-64
 
-# both COUNTER: print the sum for both disks; over COUNTER VALUE: it is larger; for wait_for
+# both COUNTER: print the sum of the counters of both disks; over COUNTER VALUE: succeed if that sum
+# is larger than VALUE; for wait_for
 both() { echo $(($(counter "$first" "$1") + $(counter "$second" "$1"))); }
 over() { [ "$(both "$1")" -gt "$2" ]; }
 live() { counter_is "$first" state live && counter_is "$second" state live; }
@@ -59,7 +62,7 @@ shares() {
 
 goes_on
 shares
-# fails MODULE N: one in N allocations of MODULE fails while connections are lost again and again
+# fails MODULE N: let one in N allocations of MODULE fail while connections are lost repeatedly
 fails() {
 	local granted returned before i
 

@@ -9,11 +9,13 @@
 . ../lib/adapter.sh
 . ../lib/pool.sh
 
-# Rules R5 and R7. The first host has most of the memory for pools, then the second host needs its
-# share. The modelled adapter re-executes READs, as if their responses had been lost, so the data
-# of a read must stay in the segment until its READ has completed. Early release frees the space
-# before that. The fault point release_early moves space to another queue without waiting for the
-# READs; then the checker must find wrong data.
+# The client may return a segment, or move space to another queue, only when all RDMA READs from it
+# have completed (rule R5). The time limit for the return of a segment must not end a session whose
+# requests still use the segment (rule R7). The first host has most of the memory for pools, then
+# the second host needs its share. The modelled adapter executes READs twice, as if their responses
+# had been lost, so the data of a read must stay in the segment until its READ has completed. Early
+# release frees the space before that. The fault point release_early moves space to another queue
+# without waiting for the READs; in this case the checker must find wrong data.
 WRONG_DATA=3
 
 set_host_id
@@ -85,11 +87,12 @@ same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not re
 no_violations
 end
 
-# Space that moves between queues of one session: two queues compete for the only block of a pool of
-# a fixed size. A re-executed READ returns the data that a request of the other queue has put there
-# since. The memory region stays valid, so wrong data are the only possible damage.
+# The second part of the test moves space between the two queues of one session, which compete for
+# the only block of a pool of a fixed size. If the block moves too early, the second execution of a
+# READ returns data that a request of the other queue has stored there. The memory region stays
+# valid, so the adapter reports no violation, and wrong data are the only possible damage.
 
-# crowd: start the target and attach a disk with such a pool
+# crowd: start the target and attach a disk with a pool of one block
 crowd() {
 	target_start
 	disk=$(null_disk 64) || exit 1
@@ -106,8 +109,8 @@ work() {
 		"$crowded" >"$OUT/gencheck.crowd" 2>&1
 }
 
-# crowd_end LEAST: no connection was lost, and there were more than LEAST stalls for space and more
-# than LEAST re-executed READs; then detach and unload
+# crowd_end LEAST: fail if a connection was lost, or unless there were more than LEAST stalls for
+# space and more than LEAST READs that were executed twice; then detach and unload
 crowd_end() {
 	need "$crowded" pool_stalls -gt "$1"
 	need "$crowded" connections_lost -eq 0
@@ -118,7 +121,7 @@ crowd_end() {
 	unload
 }
 
-# moves_right: with the rule in force, the checker finds no wrong data
+# moves_right: without release_early, the checker must find no wrong data
 moves_right() {
 	adapter_again profile=mlx5 nasty=again nasty_rate=1
 	crowd
@@ -148,7 +151,7 @@ note "$early blocks moved early"
 cat "$OUT/gencheck.crowd"
 [ "$early" -gt 0 ] || die "no block moved early: this test proves nothing"
 same "$status" $WRONG_DATA "exit status of gencheck: this test proves nothing unless data are wrong"
-# The checker has ended early, so the counters may be small.
+# The checker has ended at the first wrong data, so the counters can be small.
 crowd_end 0
 
 note "blocks move only when their READs have completed, again"

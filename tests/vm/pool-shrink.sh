@@ -9,9 +9,10 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rules R8 and R9. The first pool becomes idle, and the target reclaims memory from it. With
-# delay_release the target confirms no release, so the client still counts its closed segments
-# in pool_units while it shrinks the pool.
+# An idle pool shrinks to its floor (rule R9), and the session makes progress with its floor alone
+# (rule R8). The first pool becomes idle, and the target reclaims memory from it. With delay_release
+# the target confirms no release, so pool_units of the client still includes the closed segments
+# while the client shrinks the pool.
 FLOOR=256
 
 set_host_id

@@ -7,9 +7,11 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R6 and stale leases (client_stale.c). Each case runs with the rule, and the data of both
-# clients must be right. It also runs with a fault point that disables the rule, and then rnbd-peer
-# or this script must find exactly the bytes of the other side:
+# The pages of a segment go to another session only when neither the storage nor the RDMA device can
+# access them any longer (rule R6). Each case (client_stale.c) runs with the rule, and the data of
+# both clients must be right. Each case also runs with a fault point that disables the rule. In that
+# run rnbd-peer or this script must find the bytes of the other client or of the storage in place of
+# the right ones. The cases are:
 #
 # - The storage takes seconds for a request of rnbd-peer, which releases the segment that the
 #   request names. Another host fills all memory that it can get.
@@ -31,8 +33,8 @@ param rnbd_target claim_timeout 0
 disk=$(null_disk 64) || exit 1
 size=$(blockdev --getsz "$disk") || die "no size of $disk"
 echo "0 $size delay $disk 0 $((5000 * ${LAB_SLOW:-1}))" | dmsetup create slow || die "dmsetup"
-# INFLIGHT is that of a linear mapping, which counts a request at once; dm-delay counts it only
-# after the delay.
+# INFLIGHT is the file inflight of a linear mapping above dm-delay. The linear mapping counts a
+# request from its submission, and dm-delay would count it only after the delay.
 echo "0 $size linear /dev/mapper/slow 0" | dmsetup create held || die "dmsetup"
 INFLIGHT=/sys/dev/block/$(dmsetup info -c --noheadings --separator : -o major,minor held)/inflight
 [ -r "$INFLIGHT" ] || die "no $INFLIGHT"
@@ -57,7 +59,8 @@ peer() {
 	cat "$OUT/$1"
 	wait_for 60 no_sessions
 }
-# fill BYTE: fill the part of the storage that the requests use, below the export
+# fill BYTE: fill the part of the storage that the requests use, directly on the disk below the
+# export
 fill() {
 	head -c $BYTES /dev/zero | tr '\0' "\\$(printf %o "$1")" |
 		dd of="$disk" bs=$BYTES iflag=fullblock oflag=direct status=none || die "dd"
@@ -69,8 +72,8 @@ stored() {
 		tr -d "\\$(printf %o "$1")" | cmp -s - /dev/null
 }
 
-# write_has BYTE CASE: the peer releases the segment of a WRITE that is in the storage; afterwards
-# the storage must contain BYTE
+# write_has BYTE CASE: run a case in which the peer releases the segment of a WRITE that is in the
+# storage; after that the storage must contain BYTE
 write_has() {
 	fill 0
 	peer "$2"
@@ -100,8 +103,9 @@ strike rnbd-target no_lease_drain 0
 note "with the check again"
 peer read-refused
 
-# Arguments of reuse_segment, which reuses pages while the client still has access: pages of a
-# segment that is not returned in time, of a session that closes, of a released segment
+# Arguments of the fault point reuse_segment, which lets the target reuse pages while the client can
+# still access them. The pages belong to a segment that is not returned in time (LATE), to a session
+# that closes (CLOSING), or to a released segment (RELEASED).
 LATE=0 CLOSING=1 RELEASED=2
 
 # reuse ARG CASE COMMAND...: run a case with the rule, without it (reuse_segment ARG), and with it
@@ -123,10 +127,11 @@ reuse() {
 	peer "$2-kept"
 }
 
-# RDMA WRITEs arrive after the segment is released and before it is freed.
+# Delay the release, so that RDMA WRITEs arrive after the client has released the segment and before
+# the target frees it.
 reuse $RELEASED releasing strike rnbd-target delay_release 1 $((1000 * ${LAB_SLOW:-1}))
 strike rnbd-target delay_release 0
-# The connections of the closing session last until the delay ends.
+# Delay the teardown of the closing session, so that its connections exist until the delay ends.
 reuse $CLOSING closing strike rnbd-target delay_close 1 $((8000 * ${LAB_SLOW:-1}))
 strike rnbd-target delay_close 0
 param rnbd_target pool_limit_mb 4

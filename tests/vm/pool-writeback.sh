@@ -8,9 +8,10 @@
 . ../lib/pool.sh
 . ../lib/short.sh
 
-# Rule R8. The target has memory only for the floor of the session, because a pool of a fixed size
-# uses the rest. The client writes more data to a file system on the disk than its memory holds, so
-# memory becomes free only when writeback proceeds.
+# A session must make progress with its floor alone (rule R8). The target has memory only for the
+# floor of the session, because a pool of a fixed size uses the rest. The client writes more data to
+# a file system on the disk than its memory holds, so memory of the client becomes free only when
+# writeback proceeds.
 FLOOR=256
 MIB=$((1 << 20))
 LEFT=80		# MiB of memory that the client has
@@ -36,7 +37,8 @@ fi
 barrier exported
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
-# kill_queue acts at the next keep-alive of any session: only that of disk0 has short keep-alives.
+# kill_queue acts on the session that sends the next keep-alive. Only the session of disk0 has a
+# short keep-alive interval, so kill_queue acts on it.
 other=$(attach other --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 3)") || exit 1
 dev=$(attach disk0 --queues 2 --pool 4M --keepalive $((1000 * ${LAB_SLOW:-1}))) || exit 1
 need "$dev" pool_units -eq $FLOOR

@@ -9,7 +9,7 @@ BOND=10.9.77.1
 
 modprobe bonding max_bonds=0 || die "no bonding"
 modprobe dummy numdummies=0 || die "no dummy"
-# Each slave has its own MAC address, and the bond has that of the active slave.
+# Each slave keeps its own MAC address, and the bond uses the MAC address of its active slave.
 run ip link add bond7 type bond mode active-backup fail_over_mac active
 for slave in slave0 slave1; do
 	run ip link add $slave type dummy
@@ -28,9 +28,9 @@ port=$CFG/ports/1
 # listener: print the connection ids that listen at the address
 listener() { rdma resource show cm_id | grep LISTEN | grep -F "$BOND:" | sed 's/.*cm-idn \([0-9]*\) .*/\1/'; }
 listens_anew() { [ "$(cat $port/state)" = listening ] && [ -n "$(listener)" ] && [ "$(listener)" != "$before" ]; }
-# reconnected: the disk has reconnected; for wait_for. soft-RoCE puts the GSI queue pair into the
-# state ERR, and leaves it there, if the connection manager sends while the device has no address.
-# Without that queue pair no connection can be made, so the function recreates the device.
+# reconnected: succeed if the disk has reconnected; for wait_for. soft-RoCE puts the GSI queue pair
+# into the state ERR, and leaves it there, if the connection manager sends while the device has no
+# address. Without that queue pair no connection can be made, so the function recreates the device.
 reconnected() {
 	counter_over "$dev" reconnects 0 && return
 	rdma resource show qp link rxe7/1 | grep -q 'type GSI state ERR' || return

@@ -10,13 +10,15 @@ set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 16)"
-	# The session of the dead machine has the place of the new one.
+	# The host may have only one session, so the target must end the session of the dead machine
+	# before it grants the new one.
 	echo 1 >"$CFG/hosts/$(host_id 2)/max_sessions" || die "max_sessions"
 	barrier exported
 	for boot in 1 2; do
 		wait_for 120 test -e "$SHARED/writes$boot"
 		dmesg -C
-		# Kill it under load, and long before the target misses a keep-alive.
+		# Kill the client under load. The restart takes less time than the target waits for
+		# a missing keep-alive.
 		lab kill 2
 		same "$(cat "$CFG/exports/disk0/sessions")" 1 "sessions of a machine that was just killed"
 		lab start 2
@@ -24,8 +26,9 @@ if [ "$NODE" = 1 ]; then
 		same "$(cat "$CFG/exports/disk0/sessions")" 1 sessions
 		dmesg | grep "rnbd-target: session" >"$OUT/ended$boot"
 	done
-	# The first restart uses the numbers of the old connection again, and the connection
-	# manager detects that it is stale. After the second one the target notices the boot id.
+	# After the first restart the new connection has the same numbers as the old one, so the
+	# connection manager detects that the old one is stale. After the second restart the target
+	# detects the new boot id.
 	grep -q 'the client disconnected' "$OUT/ended1" || die "the first session did not end by a disconnect"
 	grep -q 'the client has restarted' "$OUT/ended2" || die "the second session did not end because of a new boot id"
 	barrier end 120

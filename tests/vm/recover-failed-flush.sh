@@ -51,7 +51,8 @@ sync "$dev" || die "flush failed"
 dd if=/dev/urandom of="$dev" bs=64k count=4 oflag=direct status=none || die "write failed"
 barrier written
 barrier flush
-# The reply to the first flush is lost, and the page cache reports the error only once.
+# The reply to the first execution of the flush is lost. The second execution must fail too,
+# although the page cache reports the error only once.
 if sync "$dev" 2>"$OUT/sync"; then die "the failed flush succeeded when it was resent"; fi
 cat "$OUT/sync"
 need "$dev" reconnects -eq 1

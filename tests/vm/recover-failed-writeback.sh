@@ -7,10 +7,11 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The export is a file of two parts on ext4. The device fails the first block of the file and delays
-# the other blocks of the first part. So a write to the first part meets its error long before it
-# completes, and writes to the second part complete between the two. The fault point no_wb_check
-# disables the rule under test.
+# If a write-back error was recorded during a write, the target executes the write once more, alone,
+# and only the result of this execution counts. The export is a file of two parts on ext4. The
+# device fails the first block of the file and delays the other blocks of the first part. So the
+# error of a write to the first part is recorded long before this write completes, and writes to the
+# second part complete between these two moments. The fault point no_wb_check disables the rule.
 DELAY=20	# ms
 PART=32		# blocks of 4 KiB
 BLOCKS=$((4 * PART))
@@ -44,11 +45,11 @@ break_it() {
 	} | table
 }
 
-# total FILE WORD: print the number WORD of the line of totals, or 0
+# total FILE WORD: print the number behind "WORD=" in the line of totals, or 0 if there is none
 total() { sed -n "s/^totals.* $2=\([0-9]*\).*/\1/p" "$1" | grep . || echo 0; }
 
-# both OPS: OPS writes to the first (bad) part and, until they end, writes to the second (good) one;
-# count the results, and compare acknowledged writes with the device
+# both OPS: make OPS writes to the first (bad) part and, concurrently, writes to the second (good)
+# part; count the results, and compare the acknowledged writes with the data on the device
 both() {
 	local pid
 
@@ -63,7 +64,7 @@ both() {
 	kill -INT $pid
 	wait $pid
 	cat "$OUT/bad" "$OUT/good"
-	# Without the page cache the file is read from the device.
+	# Drop the page cache, so that the file is read from the device.
 	heal
 	echo 3 >/proc/sys/vm/drop_caches
 	gencheck verify --journal /dev/shm/good $FILE >"$OUT/good-verify"
@@ -76,7 +77,7 @@ both() {
 	need_counter "$good" -gt 20 "acknowledged writes to good blocks"
 }
 
-# shown EXPORT OPS: with the rule exactly the writes to the bad block fail
+# shown EXPORT OPS: check that with the rule exactly the writes to the bad part fail
 shown() {
 	dev=$(attach "$1" --queues 2) || exit 1
 	both "$2"
@@ -95,7 +96,8 @@ shown() {
 	detach "$dev"
 }
 
-# refuted EXPORT OPS: without the rule lost writes are acknowledged
+# refuted EXPORT OPS: check that without the rule writes are acknowledged although their data are
+# lost
 refuted() {
 	dev=$(attach "$1" --queues 2) || exit 1
 	strike rnbd-target no_wb_check 1000000
@@ -114,13 +116,15 @@ modprobe -a dm-mod dm-delay || die "no device mapper"
 disk=$(null_disk 64) || exit 1
 SIZE=$((64 * 2048))
 echo "0 $SIZE linear $disk 0" | dmsetup create lower || die "dmsetup failed"
-# On a file system that is mounted from now on, direct writes go through the page cache.
+# The device now needs stable pages. So with direct I/O to a file system that is mounted after this,
+# the target writes through the page cache.
 echo 1 >"/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor lower)/queue/stable_writes" ||
 	die "no stable_writes"
 run mkfs.ext4 -q -F -b 4096 /dev/mapper/lower
 mkdir -p /mnt/f
 run mount /dev/mapper/lower /mnt/f
-# The first block is not adjacent to the others, so that write-back uses a separate bio for it.
+# Allocate the first block of the file apart from the other blocks, so that write-back uses a
+# separate bio for it.
 run fallocate -l 4K $FILE
 run fallocate -l 64K /mnt/f/between
 run fallocate -l $((BLOCKS * 4096)) $FILE

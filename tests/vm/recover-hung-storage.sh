@@ -19,7 +19,8 @@ quick() {
 	wait $pid
 }
 state_is() { [ "$(cat "$X/$1/state")" = "$2" ]; }
-# waits COMMAND...: start a command that must wait for the storage; killed: it waits, so kill it
+# waits COMMAND...: start a command that must wait for the storage; killed: fail unless this command
+# still waits, and kill it
 waits() {
 	"$@" >"$OUT/waits" 2>&1 &
 	waiting=$!
@@ -31,7 +32,7 @@ killed() {
 }
 host_attr_is() { [ "$(cat "$CFG/hosts/$(host_id "$1")/$2")" = "$3" ]; }
 port_is() { [ "$(cat "$CFG/ports/1/state")" = "$1" ]; }
-# reads: every command and every file that shows state answers quickly
+# reads: every command and every file that shows state must answer within 2 s
 reads() {
 	local file
 	quick rnbd export list || die "export list"
@@ -100,7 +101,8 @@ if rnbd export disable hung --timeout 1 2>"$OUT/limit"; then die "the export was
 grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unexpected message: $(cat "$OUT/limit")"
 rnbd export disable hung &
 disable=$!
-# The second host is denied although requests of the first one are in the hung storage.
+# The second host must be denied although the command waits for requests of the first host in the
+# hung storage.
 rnbd export deny hung "$(host_id 1)" "$(host_id 2)" &
 deny=$!
 wait_for 10 sh -c "[ -z \"\$(ls $X/hung/allowed_hosts)\" ]"
@@ -185,7 +187,7 @@ echo 1 >$T/events/rnbdproof/enable
 requests=$(cat "/sys/kernel/rnbd-target/sessions/$session/requests")
 cat /sys/kernel/rnbd-target/sessions/"$session"/* >"$OUT/session"
 same "$(grep -cE '\(down_(read|write)\+' $T/trace)" 0 "times that a reader took the lock"
-# A reader of configfs takes the lock: that shows that the probe works.
+# A reader of configfs takes rnbdt_lock; the probe must see that, which shows that the probe works.
 cat "$X/fine/size" >/dev/null
 need_counter "$(grep -cE '\(down_(read|write)\+' $T/trace)" -ge 1 "times that a reader of configfs took it"
 echo 0 >$T/events/rnbdproof/enable

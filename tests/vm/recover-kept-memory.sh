@@ -8,9 +8,10 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Writeback may wait for the reconnect, so the reconnect should not wait for memory. The tracepoint
-# kmalloc shows the allocations of the client. Those of verbs, of the connection manager and of
-# DMA mapping do not count, because each connection needs new queue pairs.
+# Writeback can wait for the reconnect, and memory becomes free only by writeback. So the client
+# should reconnect without allocating memory. The tracepoint kmalloc shows the allocations of the
+# client. Allocations by the verbs, the connection manager and DMA mapping do not count, because
+# each connection needs new queue pairs.
 T=/sys/kernel/tracing
 LEAST=512	# bytes; no memory of a connection is allocated in smaller pieces
 ROUNDS=3
@@ -26,14 +27,16 @@ echo 1 >$T/options/stacktrace
 echo "bytes_alloc >= $LEAST" >$T/events/kmem/kmalloc/filter || die "no trace point"
 trace() { echo >$T/trace && echo 1 >$T/events/kmem/kmalloc/enable; }
 
-# allocated NAME: end the trace and print "ALL CONNECTION": the bytes that the client has allocated
-# in all, and those of its connections. $OUT/allocated.NAME gets a line for each allocation.
+# allocated NAME: end the trace and print "ALL CONNECTION": the number of all bytes that the client
+# has allocated, and the number of those for its connections. $OUT/allocated.NAME gets a line for
+# each allocation.
 allocated() {
 	echo 0 >$T/events/kmem/kmalloc/enable
 	# Two equal numbers ("6/6") show that no event was lost.
 	[[ $(grep entries-in-buffer $T/trace) =~ ([0-9]+)/([0-9]+) ]]
 	same "${BASH_REMATCH[1]-none}" "${BASH_REMATCH[2]-}" "events in the buffer, of those that happened"
-	# Events of processors are interleaved: a stack belongs to the event of its processor.
+	# Events of several processors are interleaved: a stack trace belongs to the last event of
+	# the same processor.
 	awk -v list="$OUT/allocated.$1" '
 		function processor() { return match($0, /\[[0-9]+\]/) ? substr($0, RSTART, RLENGTH) : "" }
 		function ends() {
@@ -60,7 +63,7 @@ allocated() {
 		/ => / && bytes {
 			f = $2
 			stack = stack " " f
-			# An allocation by this function itself is the table of segments.
+			# An allocation by rnbdc_login_to_target() itself is the table of segments.
 			if (!own && f ~ /^rnbdc_login_to_target/) connection = 1
 			if (f ~ /^rnbdc?_/) own = 1
 			if (f ~ /^rnbdc_/) client = 1
@@ -85,7 +88,7 @@ note "the client has allocated $all bytes, $first of them for connections"
 [ "$first" -ge 65536 ] || die "only $first bytes for connections: this test proves nothing"
 
 for ((round = 1; round <= ROUNDS; round++)); do
-	# Let the rings grow: the memory that is kept covers at least the slots of a new connection.
+	# Let the rings grow, so that the kept memory suffices for the slots of a new connection.
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=8m
 	note "reconnect $round"
 	lost=$(counter "$dev" connections_lost)
@@ -96,7 +99,8 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	sums=$(allocated "reconnect.$round") || exit 1
 	read -r all again <<<"$sums"
 	note "the client has allocated $all bytes, $again of them for connections"
-	# The other allocations of a login are smaller than half of the first sum.
+	# The allocations of a login that are not for connections are smaller than half of the first
+	# sum.
 	if [ "$again" -gt 0 ] || [ "$all" -gt $((first / 2)) ]; then
 		cat "$OUT/allocated.reconnect.$round"
 		die "the reconnect has allocated memory of connections"

@@ -9,9 +9,9 @@ DELAY=6			# s by which frames are delayed; longer than a reconnect
 [ -z "$LAB_SLOW" ] || DELAY=30
 BLOCKS="3 4 5 6 7 8"
 
-# netem delays the packets that the client sends, and later packets overtake them. The client loses
-# its queue pair and reconnects before the old frames and their data arrive at the target. A hit
-# counter of nft shows that they arrive.
+# netem delays some packets that the client sends, and later packets overtake them. The client loses
+# its queue pair and reconnects before the old frames and their data arrive at the target. A packet
+# counter of nft shows that the old packets arrive after that.
 
 if [ "$NODE" = 1 ]; then
 	set_host_id
@@ -20,7 +20,8 @@ if [ "$NODE" = 1 ]; then
 	export_disk disk0 "$disk"
 	barrier exported
 	barrier attached
-	# The RC queue pairs are those of the session, not of the connection manager.
+	# The queue pairs of the type RC are those of the session; the connection manager has
+	# another type.
 	old=$(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*type RC.*/\1/p')
 	note "old queue pairs: $(echo "$old" | xargs)"
 	[ -n "$old" ] || die "no queue pair"

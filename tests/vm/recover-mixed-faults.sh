@@ -90,7 +90,8 @@ if [ "$NODE" = 1 ]; then
 fi
 
 asked=0
-# tell_target OPERATION... - request it and do not wait; ask OPERATION... - wait, and set $answer
+# tell_target OPERATION... - request the operation and do not wait for it
+# ask OPERATION... - request the operation, wait until node 1 has executed it, and set $answer
 tell_target() {
 	asked=$((asked + 1))
 	echo "$*" >"$SHARED/op.tmp"
@@ -103,7 +104,8 @@ ask() {
 }
 ask_hits() { ask hits "$1"; [ "$answer" -gt "$2" ]; }
 
-# sum COUNTER - print the sum for both disks; sum_over COUNTER VALUE - it is larger; for wait_for
+# sum COUNTER - print the sum of the counters of both disks
+# sum_over COUNTER VALUE - succeed if that sum is larger than VALUE; for wait_for
 sum() { echo $(($(counter "${dev[0]}" "$1") + $(counter "${dev[1]}" "$1"))); }
 sum_over() { [ "$(sum "$1")" -gt "$2" ]; }
 is() { [ "$(counter "$1" state)" = "$2" ]; }
@@ -138,7 +140,8 @@ check() {
 	done
 }
 
-# lost BEFORE - wait for a reconnect after the sum BEFORE; it counts the shared session twice
+# lost BEFORE - wait until the sum of the counters "reconnects" of both disks exceeds BEFORE. Both
+# disks count each reconnect, because they share a session.
 lost() { wait_for 60 sum_over reconnects "$1"; }
 
 fault() {
@@ -212,7 +215,7 @@ fault() {
 		lost "$before"
 		;;
 	export)
-		# The disk is attached again; its session stays.
+		# The disk must be attached again in the same session.
 		i=$((RANDOM % 2))
 		seen=$(now_ms)
 		ask export disk$i
@@ -246,7 +249,7 @@ fault() {
 		fio --name=l --filename="$i" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 \
 			--size=4m --time_based --runtime=3600 >"$OUT/forced" 2>&1 &
 		got=$!
-		# While two other disks are busy, a program starts slowly.
+		# fio starts slowly while the two other disks are busy: wait for its requests.
 		wait_for 60 counter_over "$i" requests 20
 		rnbd detach "$i" --force || die "forced detach failed"
 		wait $got && die "fio saw no error"
@@ -264,7 +267,7 @@ stands_still() {
 	[ "$(completed "${dev[0]}")" = "$before" ]
 }
 
-# die TEXT... - as in lab.sh, and show the state of the disks and the blocked tasks
+# die TEXT... - like die() of lab.sh, but also show the state of the disks and the blocked tasks
 die() {
 	local d
 	echo "FAILED: $*; fault: ${kind-none}" >&2
@@ -293,7 +296,8 @@ declare -A count=()
 total=0
 end=$((SECONDS + MINUTES * 60))
 while :; do
-	# Draw the numbers in this shell: a subshell does not advance the sequence of $RANDOM.
+	# Draw the random numbers in this shell: a subshell would not advance the sequence of
+	# $RANDOM here.
 	ranks=()
 	for k in "${KINDS[@]}"; do ranks+=("$RANDOM $k"); done
 	mapfile -t order < <(printf '%s\n' "${ranks[@]}" | sort -n | cut -d ' ' -f 2)

@@ -7,14 +7,15 @@
 . ../lib/rnbd.sh
 . ../lib/nomem.sh
 
-# EACH logins must succeed, and EACH must be refused, within TRIES logins.
+# Within TRIES logins, at least EACH logins must succeed and at least EACH must fail.
 EACH=4 TRIES=80
 
 set_host_id
 debugfs_ready
 if [ "$NODE" = 1 ]; then
 	target_start
-	# Allocate all pages now: later a failed allocation would be an error of the storage.
+	# Let the storage allocate all its pages now, because a failed allocation would later be an
+	# error of the storage.
 	disk=$(null_disk 16) || exit 1
 	dd if=/dev/zero of="$disk" bs=1M count=16 oflag=direct status=none || die "dd failed"
 	dd if=/dev/zero of=/dev/shm/file bs=1M count=16 status=none || die "dd failed"
@@ -119,8 +120,9 @@ wait_for 20 counter_over "$dev" requests 100
 barrier load
 fail rnbd 800
 barrier io-fails
-# disk_is_lost NUMBER: the disk has lost more than NUMBER connections; for wait_for. On a slow
-# machine the keep-alive of the other session may trigger kill_queue first; then arm it again.
+# disk_is_lost NUMBER: succeed if the disk has lost more than NUMBER connections; for wait_for. On a
+# slow machine the keep-alive of the other session can trigger kill_queue first; in this case the
+# function arms kill_queue again.
 disk_is_lost() {
 	counter_over "$dev" connections_lost "$1" && return
 	[ "$(hits rnbd kill_queue)" = "$struck" ] && return 1

@@ -6,8 +6,8 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# soft-RoCE of Linux 6.12 uses a queue pair for a moment without a reference after it has queued a
-# packet. A probe at the target prolongs that moment. Without the work-around in quirks.c KASAN
+# After soft-RoCE of Linux 6.12 has queued a packet, it uses the queue pair for a moment without a
+# reference. A probe at the target prolongs that moment. Without the work-around in quirks.c KASAN
 # reports a use after free.
 ROUNDS=5
 
@@ -28,7 +28,7 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-# The probe delays the processors of the target, so an attach may time out: retry it.
+# The probe delays the processors of the target, so an attach can time out: wait_for retries it.
 attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
 
 lab barrier exported

@@ -47,8 +47,8 @@ if [ "$NODE" = 1 ]; then
 		allow_again "$way" || die "undoing $way failed"
 	done
 
-	# The client deactivates a disk whose requests are in hung storage, then one whose login
-	# waits, then one whose export is disabled.
+	# The client deactivates three disks in turn: a disk whose requests are in hung storage, a
+	# disk whose login waits, and a disk whose export is disabled.
 	modprobe dm-mod 2>/dev/null
 	disk=$(null_disk 64) || exit 1
 	echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup failed"
@@ -100,7 +100,8 @@ fi
 
 modprobe rnbd io_timeout=$((10 * ${LAB_SLOW:-1}))
 before=$(rdma_own)
-# loss_timeout is as short as the keep-alive allows, because sent writes are held until its end.
+# loss_timeout is as short as the keep-alive interval allows, because writes that were sent are held
+# until loss_timeout ends.
 fail=(--policy fail --keepalive $((250 * ${LAB_SLOW:-1})) --loss-timeout $((1 + ${LAB_SLOW:-1})))
 
 # load DEV [RW]: start I/O that continues until it fails; set pid
@@ -127,7 +128,8 @@ lost() {
 for way in $WAYS; do
 	lab barrier "up-$way"
 	dev=$(attach disk0 "${fail[@]}") || exit 1
-	# Two ways have writes only, so that no flushed request was used for a read before.
+	# In two of the ways the load only writes. So no request structure whose work requests are
+	# flushed was used for a read before.
 	case $way in
 	export-disabled | port-disabled) load "$dev" randwrite ;;
 	*) load "$dev" ;;
@@ -146,8 +148,8 @@ stuck() {
 	read -r _ now <"/sys/block/${1##*/}/inflight"
 	[ "$now" -ge 16 ] && [ "$(writes "$1")" = "$before" ]
 }
-# deactivate DEV: deactivate the disk; it must be fast, fail all I/O, leave no RDMA object, and
-# may be repeated
+# deactivate DEV: deactivate the disk. The command must be fast, fail all I/O and leave no RDMA
+# object, and it must succeed when it is repeated.
 deactivate() {
 	local sent took=${EPOCHREALTIME/[.,]/}
 	rnbd deactivate "$1" || die "rnbd deactivate failed"
@@ -156,7 +158,7 @@ deactivate() {
 	same "$(counter "$1" state)" failed state
 	sent=$(counter "$1" requests)
 	took=$(((${EPOCHREALTIME/[.,]/} - took) / 1000))
-	# A deactivation that waits for a silent target would take longer than this.
+	# A deactivation that waits for a silent target would take longer than this limit.
 	[ $took -lt $((LAB_SLOW ? 60000 : 3000)) ] || die "it took $took ms"
 	same "$(counter "$1" last_error)" "deactivated by the administrator"
 	rnbd list "$1" --json | jq -e '.[0] | .state == "failed" and .last_error == "deactivated by the administrator"' ||
@@ -186,14 +188,15 @@ deactivate "$dev"
 grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 story="connecting>live live>failed"
 wait_for 10 story_is "$story"
-# The counter is one of the session, and may include the connection that the deactivation ended.
+# connections_lost counts for the session, and can include the connection that the deactivation has
+# ended.
 need "$dev" connections_lost -le 1
 detach "$dev"
 wait_for 10 story_is "$story failed>closing"
 lab barrier let-go
 lab barrier gone --timeout 60
 
-# waiting: start a write and wait until it blocks; set pid
+# waiting: start a write, and wait until its process blocks; set pid
 waiting() {
 	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null &
 	pid=$!
@@ -232,7 +235,8 @@ detach "$other"
 detach "$dev"
 
 note "the target does not reply: nothing waits for its replies"
-# A slow machine must not miss the keep-alives before the disk is deactivated.
+# The keep-alive interval is long, so that the client does not notice the paused target before the
+# disk is deactivated, even on a slow machine.
 dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 20000) || exit 1
 load "$dev" randwrite
 lab pause 1
@@ -257,7 +261,7 @@ for _ in 1 2 3; do
 	rnbd deactivate "$dev" 2>"$OUT/deactivate" &
 	both=$!
 	rnbd detach "$dev" --force || die "forced detach failed"
-	# The device node may outlive the disk, so several messages are valid.
+	# The device node can exist for longer than the disk, so several messages are valid.
 	wait $both || grep -q 'detached\|not attached\|is not an rnbd disk\|without a device' "$OUT/deactivate" ||
 		die "unexpected message: $(cat "$OUT/deactivate")"
 	wait_for 20 sh -c "! kill -0 $pid 2>/dev/null"

@@ -7,10 +7,11 @@
 . ../lib/rnbd.sh
 
 # dm-log-writes below the export logs every write and flush in the order in which the storage got
-# them. Replaying a beginning of the log to an image gives the contents of the disk after a power
-# cut at that moment.
+# them. Replaying the log from its beginning up to an entry gives an image of the disk after a power
+# cut behind that entry.
 
-# At least 4: the last check omits the writes between files 2 and 3 and replays the later ones.
+# At least 4: the last check omits the writes between the syncs of files 2 and 3, and replays the
+# earlier and later ones.
 FILES=4
 CHECKS=4		# power cuts after a flush, besides one after the sync of each file
 TREE=/usr/share/zoneinfo/Europe
@@ -49,7 +50,7 @@ if [ "$NODE" = 2 ]; then
 	exit 0
 fi
 
-# holds IMAGE N MODE - the file system is clean and has the first N files
+# holds IMAGE N MODE - succeed if the file system is clean and has the first N files
 holds() {
 	local i
 	cp --sparse=always "$1" /dev/shm/check
@@ -89,7 +90,8 @@ for mode in through back; do
 	logreplay list $LOG >"$OUT/list" || die "the log cannot be read"
 	first=$(mark_at file-0)
 	last=$(mark_at "file-$FILES")
-	# Cut the power after the sync of each file and after some of the flushes.
+	# Select the points of a power cut: after the sync of each file and after some of the
+	# flushes.
 	awk -v first="$first" -v last="$last" -v checks=$CHECKS '
 		{ at = substr($1, 7) + 0 }
 		at > first && at < last && $4 ~ /flush|fua/ { flush[n++] = at + 1 }

@@ -7,9 +7,10 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R16. Keep-alives use the first connection only. The client expects nothing on the second one
-# while it is idle, so only a probe can detect that it is silent. nft drops the packets with SENDs
-# of the target to that queue pair. All others arrive, also acknowledgments, so the device of the
+# The client probes a connection that has a request older than one keep-alive interval (rule R16).
+# Keep-alives use only the first connection, so only the probe can detect that the target has become
+# silent on the second connection. nft drops the packets with SENDs of the target to the queue pair
+# of the second connection. All other packets arrive, also acknowledgments, so the device of the
 # client reports no error.
 KEEPALIVE=500			# ms; the probe fails while the target still retransmits its SENDs
 HELD=$((8 * KEEPALIVE))		# ms; longer than the limit for a silent peer, 3 intervals
@@ -54,7 +55,8 @@ packets() {
 	nft list table ip silent | awk -v kind="\"$1\"" '
 		$NF == kind { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
 }
-# While the disk is idle, the connection with more packets is the first one: it has the keep-alives.
+# While the disk is idle, more packets arrive on the first connection, because it has the
+# keep-alives.
 heard() { [ $(($(packets 0) + $(packets 1))) -ge 20 ]; }
 wait_for 60 heard
 second=1
@@ -76,7 +78,8 @@ began=$(now_ms)
 on_second dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct status=none || die "the write failed"
 took=$(($(now_ms) - began))
 need_counter $took -ge $((HELD * 3 / 4)) "ms of the write"
-# The acknowledgment of the request, the reply, and at least one answer to a probe arrive.
+# At least the acknowledgments of the request and of a probe, the reply, and an answer to a probe
+# arrive.
 need_counter $(($(packets $second) - before)) -ge 4 "packets of the connection during the write"
 need "$dev" connections_lost -eq 0
 
@@ -92,7 +95,7 @@ need_counter "$(packets dropped)" -gt 0 "packets that were dropped"
 nft delete table ip silent || die "the rules cannot be deleted"
 note "closed after $took ms"
 need_counter $took -ge $KEEPALIVE "ms until the connection was closed"
-# Without the probe the limit of a request, 30 s, would apply.
+# Without the probe only the time limit of the request, 30 s, would apply.
 need_counter $took -lt $((8 * KEEPALIVE + 4000)) "ms until the connection was closed"
 dmesg_has 'no keep-alive from the peer' || die "the log lacks the reason"
 live() { [ "$(counter "$dev" state)" = live ]; }

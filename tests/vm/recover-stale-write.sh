@@ -12,11 +12,12 @@
 #
 # - drain: the client reconnects. The new attachment must wait until a write that is delayed after
 #   the check of the epoch, as by slow storage, has ended.
-# - check: the administrator deactivates the disk, so the write fails. If it is delayed before the
-#   check of the epoch, as by a slow thread, the check must drop it.
+# - check: the administrator deactivates the disk, so the write fails at the client. If the write is
+#   delayed at the target before the check of the epoch, as by a slow thread, the check must drop
+#   it.
 # - hold: the disk has the policy fail. The application repeats a failed write over another
-#   attachment (another host id) and then writes newer data there. The client must hold the write
-#   until the target has confirmed that it no longer executes it.
+#   attachment (another host id) and then writes newer data there. The client must not fail the
+#   write until the target has confirmed that it no longer executes the write.
 
 HELD=200000		# ms at most; the delay ends when the client requests it
 BLOCK=7
@@ -51,7 +52,8 @@ if [ "$NODE" = 1 ]; then
 		lab barrier "release-$round" --timeout 60
 		strike rnbd-target "$hold" 0
 		lab barrier "written-$round" --timeout 60
-		# The old attachment has ended: the delayed write was executed or dropped.
+		# Wait until the old attachment has ended: the delayed write was executed or
+		# dropped.
 		wait_for 20 grep -qx "$left" "$CFG/exports/disk0/sessions"
 		[ "$(hits rnbd-target "$hold")" = $((struck + 1)) ] || die "$round: no write was delayed"
 		stale=$(($(cat "$CFG/exports/disk0/stale_requests") - stale))
@@ -78,8 +80,8 @@ put() {
 		dd of="$1" bs=4k seek=$BLOCK count=1 iflag=fullblock oflag=direct status=none
 }
 
-# both: the application writes generation 2 over one path, repeats it over the other one if it
-# fails, and then writes generation 3 over the other one
+# both: like an application, write generation 2 over the first path, repeat it over the other path
+# if it fails, and then write generation 3 over the other path
 both() {
 	put "$dev" 2 2>/dev/null || put "$other" 2 || return 1
 	put "$other" 3
@@ -96,7 +98,8 @@ one() {
 	lab barrier "hold-$round"
 	case $round in
 	path-*)
-		# With this keep-alive interval kill_queue does not hit the other session.
+		# With this long keep-alive interval kill_queue does not act on the session of this
+		# disk.
 		other=$(attach disk0 --queues 1 --keepalive 60000 --host-id "$(host_id 3)") || exit 1
 		both &
 		;;
@@ -140,7 +143,7 @@ one() {
 		wait $pid || die "$round: the application saw an error on both paths"
 		lab barrier "release-$round"
 		wait_for 20 counter_over "$dev" reconnects 0
-		# The session may be live while the attachment still waits for the old write.
+		# The session can be live while the attachment still waits for the old write.
 		wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
 		;;
 	esac

@@ -78,8 +78,8 @@ dd if=/dev/urandom of="$dev" bs=64k count=8 oflag=direct status=none || die "wri
 lab reset 1
 wait_for 60 grep -q failed "$(sys)/state"
 grep -q 'may have lost' "$(sys)/last_error" || die "reason: $(cat "$(sys)/last_error")"
-# The error must not be a path error: multipath would retry, and over another path a flush would
-# succeed without the lost writes.
+# The error must not be a path error: multipath would retry over another path, where a flush would
+# succeed although writes are lost.
 said=$(LC_ALL=C dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>&1) && die "the failed disk still reads"
 [[ $said == *"Remote I/O error"* ]] || die "unexpected message: $said"
 echo "  not flushed: $(cat "$(sys)/last_error")"
@@ -108,7 +108,7 @@ wait_for 20 grep -q reconnecting "$(sys)/state"
 start=${EPOCHREALTIME/[.,]/}
 if dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "a read succeeded without a target"; fi
 took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
-# The script may notice the loss late, so use the timestamps of the kernel log.
+# The script can notice the loss late, so use the timestamps of the kernel log.
 logged_at() { dmesg | grep "$1" | tail -n 1 | sed 's/^\[ *\([0-9]*\)\.\([0-9]*\)\].*/\1\2/'; }
 since_loss() { echo $((($(logged_at "$1") - $(logged_at "connection lost")) / 1000)); }
 gap=$(since_loss "not attached for 2 seconds")

@@ -8,19 +8,21 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R11. With the fault point drop_attach_reply the target grants an attachment and does not send
-# the reply. The first attach of a disk fails after 10 s, and the client detaches the handle that it
-# has requested. A disk that reconnects sends ATTACH again with a higher generation.
+# If the reply to ATTACH is lost, the target must not keep a second attachment of the disk, and the
+# client must send no request before it has a reply (rule R11). With the fault point
+# drop_attach_reply the target grants an attachment and does not send the reply. The first attach of
+# a disk then fails after 10 s, and the client sends DETACH for the handle that it has requested. A
+# disk that reconnects sends ATTACH again with a higher generation.
 TRACING=/sys/kernel/tracing
 
 dropped() { [ "$(hits rnbd-target drop_attach_reply)" = "$1" ]; }
-# attachments EXPORT COUNT: the target has COUNT attachments of the export; for wait_for
+# attachments EXPORT COUNT: succeed if the target has COUNT attachments of the export; for wait_for
 attachments() { [ "$(cat "$CFG/exports/$1/sessions")" = "$2" ]; }
 # handles EXPORT: print index and generation of each ATTACH of the export that the target received
 handles() {
 	sed -n "s/.* handle: .*index=\([0-9]*\) generation=\([0-9]*\) export=\"$1\"\$/\1 \2/p" $TRACING/trace
 }
-# fails EXPORT [OPTIONS]: the attach fails, and the error names the missing reply
+# fails EXPORT [OPTIONS]: the attach must fail, and its error message must report the missing reply
 fails() {
 	refused timeout 100 rnbd attach "$ADDR" "$@" 2>"$OUT/refused"
 	cat "$OUT/refused"
@@ -71,8 +73,9 @@ attachments other 1 || die "the target has another attachment"
 moves
 need "$disk" connections_lost -eq "$lost"
 
-# again NUMBER: after reply NUMBER was dropped, the disk becomes live (later than $began), the
-# target has one attachment of it, and its handle is newer than that of the dropped reply
+# again NUMBER: wait until reply NUMBER was dropped and the disk has become live after the time
+# $began. Then the target must have one attachment of the disk, with a higher generation than the
+# handle in the dropped reply.
 again() {
 	local before after
 	wait_for 30 dropped "$1"
@@ -95,7 +98,8 @@ again 3
 need "$disk" connections_lost -eq "$lost"
 
 note "a disk whose connection was lost"
-# The other disk would attach at the same time, and the target could drop its reply instead.
+# Detach the other disk first: it would reconnect at the same time, and the target could drop the
+# reply to its ATTACH instead.
 detach "$dev"
 began=$(now_ms)
 strike rnbd-target drop_attach_reply 1

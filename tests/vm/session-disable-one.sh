@@ -8,21 +8,22 @@
 . ../lib/rnbd.sh
 . ../lib/storage.sh
 
-# ms; longer than any request of the other disk, and shorter than the export is disabled
+# Milliseconds. Each request of the other disk must take less than BOUND, and the export stays
+# disabled for longer than BOUND.
 BOUND=$((4000 * ${LAB_SLOW:-1}))
 # ns per request of the storage behind the disk that is tested at full depth. The storage must be so
 # slow that the processors are idle
 STORAGE_NS=300000000
-# Attempts to attach, with pauses of up to 1 s, which take longer than BOUND
+# Number of attempts to attach, with pauses of up to 1 s; together they take longer than BOUND.
 ATTEMPTS=$((7 * ${LAB_SLOW:-1}))
-# units; more than the requests of the other disk need
+# Units of pool space, more than the requests of the other disk need
 FEW=64
 # The export that is disabled
 EXPORT=one
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# session KEY: print a value of the only live session of the target
+# session KEY: print the value KEY of the only live session of the target
 session() { rnbd session list --target --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
 
 # connection: print values of both ends that change if the session reconnects
@@ -51,7 +52,7 @@ moves() {
 	same "$(counter "$stay" state)" live "state of $stay"
 }
 
-# load_ends: stop the load; it had no error, and no request took as long as BOUND
+# load_ends: stop the load, and fail if it had an error or if a request took as long as BOUND
 load_ends() {
 	local slowest
 	moves
@@ -65,7 +66,8 @@ load_ends() {
 	need_counter "$slowest" -lt "$BOUND" "ms of the slowest request of $stay"
 }
 
-# take_away: disable the export of disk $one; the command returns after its attachment has ended
+# take_away: disable the export of disk $one; the command must return only after the attachment of
+# this disk has ended
 take_away() {
 	before=$(connection)
 	began=$(now_ms)
@@ -88,7 +90,8 @@ stays_away() {
 	moves
 }
 
-# give_back: enable the export; the disk attaches it again, and the session has not reconnected
+# give_back: enable the export; the disk must attach the export again without a reconnect of the
+# session
 give_back() {
 	began=$(now_ms)
 	run rnbd export enable $EXPORT
@@ -142,7 +145,7 @@ fio --filename="$one" --direct=1 --ioengine=libaio --rw=randrw --bs=16k --iodept
     --time_based --runtime=36000 --minimal --output="$OUT/deep" "${jobs[@]}" >"$OUT/deep.said" 2>&1 &
 other=$!
 in_flight() { awk '{ print $1 + $2 }' "/sys/block/${one##*/}/inflight"; }
-# The client leaves some of the tags to the other disk: half of the depth counts as full.
+# The client reserves some of the tags for the other disk, so half of the depth counts as full.
 full=$(($(counter "$one" depth) * $(counter "$one" queues) / 2))
 at_full_depth() { [ "$(in_flight)" -ge $full ]; }
 wait_for 30 at_full_depth

@@ -8,15 +8,17 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R12. A detach ends the ownership also while the disk reconnects because its storage hangs
-# with an old write or its export has other properties. If a newer disk of the same host has
-# attached the export, the host stays the owner.
+# A detach ends the ownership of an exclusive export (rule R12), also while the disk is not
+# attached, because the storage hangs with an old write or because the export has other properties
+# now. If a newer disk of the same host has attached the export, the host stays the owner when the
+# older disk is detached.
 ME=$(host_id 1) OTHER=$(host_id 4)
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 owner_is() { [ "$(rnbd export owner excl)" = "$1" ]; }
 error_is() { counter "$1" last_error | grep -q "$2"; }
-# in_storage: the target has an attachment of the export that is open or waits for its storage
+# in_storage: succeed if the target has an attachment of the export that is open or waits for the
+# storage
 in_storage() { [ "$(cat "$CFG/exports/excl/sessions")" -ge 1 ]; }
 
 set_host_id
@@ -94,8 +96,8 @@ newer=$(ADDR=$ADDR:4428 attach excl "${common[@]}" --new-session --read-only --l
 for port in "$CFG"/ports/*; do
 	if [ "$(cat "$port/port")" = 4428 ]; then second=$port; else first=$port; fi
 done
-# Unlink the export from the first port: the target would grant it to the older disk as soon as the
-# newer disk is not attached.
+# Unlink the export from the first port. Otherwise the older disk would attach the export as soon as
+# the newer disk is not attached.
 rm "$first/exports/excl" || die "unlink the export"
 wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "no such"
 echo 0 >"$second/enable" || die "disable the port"

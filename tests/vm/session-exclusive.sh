@@ -10,8 +10,10 @@ UUID=5ca1ab1e-0000-4000-8000-000000000012
 A=$(host_id 2) B=$(host_id 3)
 SIZE=16
 
-# Rule R12. Node 1 is the target, node 2 the first client (A), node 3 the second client (B). Each
-# owner fills the disk with other bytes.
+# The owner of an exclusive export stays the owner when it loses its connection and when the target
+# restarts. The ownership ends by a detach, a fence, the administrator or a new boot id of the owner
+# (rule R12). Node 1 is the target, node 2 the first client (A), node 3 the second client (B). Each
+# owner fills the disk with a different byte.
 
 # pair BARRIER: a barrier of the target and the second client only
 pair() { lab barrier "$1" --nodes 1,3 --timeout 120 || die "barrier $1"; }
@@ -31,7 +33,7 @@ refused_with() {
 owned() { refused_with "another host owns the exclusive export" disk0; }
 
 # writes BYTE: fill the disk with BYTE; waits BYTE: start a process that fills the beginning of the
-# disk, and set $writer to its id
+# disk with BYTE, and set $writer to its process id
 writes() {
 	head -c ${SIZE}M /dev/zero | tr '\0' "$1" |
 		dd of="$dev" bs=1M iflag=fullblock oflag=direct status=none || die "$dev: write failed"
@@ -48,7 +50,8 @@ holds() {
 		"bytes that are not $1"
 }
 
-# revoked: the disk is failed and says why, the waiting write fails, and so does all further I/O
+# revoked: the disk must fail and report the reason, and the waiting write and all further I/O must
+# fail
 revoked() {
 	wait_for 60 state_is failed
 	rnbd show "$dev" | grep -q 'or lost the export' || { rnbd show "$dev"; die "no reason"; }
@@ -59,8 +62,8 @@ revoked() {
 	detach "$dev"
 }
 
-# cut_off ROUND: cut the link of this host while a write waits, restore it when another host has
-# written, and check that the disk is revoked
+# cut_off ROUND: cut the link of this host, start a write that waits, restore the link when another
+# host has written, and check that the disk is revoked
 cut_off() {
 	lab cut 2
 	wait_for 30 state_is reconnecting
@@ -131,7 +134,7 @@ second() {
 	modprobe rnbd || die "modprobe rnbd failed"
 	barrier attached
 	owned
-	# A host that may not use the export does not learn that it has an owner.
+	# A host that may not use the export must not learn that the export has an owner.
 	said=$(rnbd attach "$ADDR" disk0 --host-id "$(host_id 4)" 2>&1) && die "disk0 is attached"
 	[[ $said = *"no such enabled export"* ]] || die "unexpected message: $said"
 	barrier looked
@@ -207,8 +210,8 @@ target_again() {
 	run rnbd restore --compare "$1"
 }
 
-# target_crashes: reload the target as after a power cut: with a configuration from before there was
-# an owner, and with the owner that rnbd export record-owners has written until now
+# target_crashes: reload the target as after a power cut: with a configuration that was saved before
+# there was an owner, and with the owner that rnbd export record-owners has stored
 target_crashes() {
 	wait_for 10 is_kept
 	kill "$keeper"

@@ -12,11 +12,13 @@ ROUNDS=12
 [ -z "$LAB_SLOW" ] || ROUNDS=6
 
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# drained EXPORT: no attachment is open or has a request in the storage; for wait_for
+# drained EXPORT: succeed if no attachment of the export is open or has a request in the storage;
+# for wait_for
 drained() { [ "$(cat "$CFG/exports/$1/sessions")" = 0 ]; }
 
-# Each disk has a checker with its own writer number, which marks its blocks, and a journal that
-# survives the detach of the disk. A probe at the target shows that handle indexes are reused.
+# Each disk has a checker with its own writer number, which the checker stores in each block, and a
+# journal that is kept when the disk is detached. A probe at the target shows that handle indexes
+# are reused.
 
 # load NAME NUMBER: start the checker of a disk with this writer number
 load() {
@@ -25,7 +27,7 @@ load() {
 	pid[$1]=$!
 }
 
-# moves NAME...: the checkers of these disks run, and requests of each disk complete
+# moves NAME...: fail unless the checkers of these disks run and requests of each disk complete
 moves() {
 	local name before
 	for name; do
@@ -75,7 +77,8 @@ dev[third]=$(attach third --queues 2) || exit 1
 load third 1
 moves third
 for round in $(seq $ROUNDS); do
-	# The order alternates, so each disk gets the index that the other had in the round before.
+	# The order alternates, so each disk gets the index that the other disk had in the round
+	# before.
 	order=(one two)
 	[ $((round % 2)) = 0 ] || order=(two one)
 	for name in "${order[@]}"; do
@@ -92,7 +95,7 @@ for round in $(seq $ROUNDS); do
 		leave two forced
 		;;
 	1)
-		# The disk attaches again with the same index and a higher generation.
+		# Disk one attaches again with the same index and a higher generation.
 		began=$(now_ms)
 		run rnbd export disable one
 		run rnbd export enable one
@@ -102,7 +105,7 @@ for round in $(seq $ROUNDS); do
 		leave two stopped
 		;;
 	2)
-		# One disk continues while the index of the other one gets a new attachment.
+		# Disk two continues while a new attachment gets the index that disk one had.
 		leave one forced
 		dev[one]=$(attach one) || exit 1
 		moves two third

@@ -8,8 +8,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rules R1 and R3. A login waits only for the queue pairs of older epochs. Requests in the storage
-# delay only the attachment of their own export.
+# A login waits only for the queue pairs of older epochs, and requests in the storage delay only the
+# attachment of their own export (rule R1). An operation on a disk, such as a detach, does not wait
+# for another disk (rule R3).
 DISKS=31
 
 set_host_id
@@ -33,8 +34,8 @@ hung=$(attach hung "${common[@]}" --loss-timeout 0) || exit 1
 # All disks share one session.
 same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 1 "sessions"
 
-# All disks read at depth 1. remember: note the number of reads of each disk in $seen; all_read:
-# each disk has completed reads since then, for wait_for
+# All disks read at depth 1. remember: store the number of reads of each disk in $seen; all_read:
+# succeed if each disk has completed reads since the last call of remember; for wait_for
 jobs=()
 for dev in "${devs[@]}"; do
 	jobs+=(--name="${dev##*/}" --filename="$dev")

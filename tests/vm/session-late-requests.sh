@@ -7,10 +7,13 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R10. The fault point hold_frames delays the frames of connection 1. Disk "one" is deactivated
-# with writes in flight and detached over connection 0, and disk "two" gets its handle index. Then
-# the frames arrive. Each disk has a generation checker with its own writer number, which marks its
-# blocks. The fault point no_generation makes the target ignore the generation.
+# A request that arrives after its attachment was closed must not be executed, even if another disk
+# has got the index of its handle: the generation of the handle differs (rule R10). The fault point
+# hold_frames delays the frames of connection 1. Disk "one" is deactivated with writes in flight and
+# detached over connection 0, and disk "two" gets the handle index of disk "one". Then the delayed
+# frames arrive. Each disk has a generation checker with its own writer number, which the checker
+# stores in each block. The fault point no_generation makes the target ignore the generation of the
+# handle.
 TRACING=/sys/kernel/tracing
 WRONG_DATA=3
 
@@ -50,13 +53,15 @@ verify_storage() {
 	return $status
 }
 
-# overtake NAME COMMAND...: disk NAME gets the index of disk "one" while writes of "one" are held
-# back; then let them arrive, and wait until COMMAND succeeds
+# overtake NAME COMMAND...: detach disk "one" while its writes are delayed, and attach disk NAME,
+# which gets the handle index of disk "one". Then let the delayed writes arrive, and wait until
+# COMMAND succeeds.
 overtake() {
 	local one two before checker attach
 	one=$(attach one) || exit 1
 	before=$(completed "$one")
-	# The data travel inside frames, so a write that ends early does not wait for its SEND.
+	# The data of these writes travel inside frames. So a write that fails early need not wait
+	# until its SEND has completed.
 	taskset -c "$cpu" gencheck run --journal /dev/shm/one --writer 2 --threads 4 --io 1 --mix 0:100:0 \
 		--time 100000 "$one" >"$OUT/run-one" 2>&1 &
 	checker=$!
@@ -75,7 +80,8 @@ overtake() {
 	same $? 2 "exit status of the checker (2: I/O errors only): $(cat "$OUT/run-one")"
 	wait_for 20 attachments one 0
 	detach "$one"
-	# In the background: reads of the new disk may wait behind the held frames.
+	# Attach in the background, because reads of the new disk can wait behind the delayed
+	# frames.
 	rnbd attach "$ADDR" "$1" >"$OUT/attached" &
 	attach=$!
 	wait_for 20 attachments "$1" 1
@@ -92,7 +98,8 @@ overtake() {
 
 set_host_id
 target_start
-# The data of small writes travel inside frames, however many writes are in flight.
+# With inline_depth=1024 the data of all small writes travel inside frames, even if many writes are
+# in flight.
 modprobe rnbd inline_depth=1024 || die "modprobe rnbd failed"
 arm rnbd
 arm rnbd-target
@@ -106,7 +113,8 @@ echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u
 	>>$TRACING/kprobe_events || die "no probe"
 echo 1 >$TRACING/events/rnbdproof/handle/enable || die "the probe cannot be enabled"
 
-# This disk keeps the session. With long keep-alives the client does not probe connection 1.
+# The session lasts as long as this disk is attached. With the long keep-alive interval the client
+# does not probe connection 1 while its frames are delayed.
 third=$(attach third --queues 2 --pool 4M --keepalive 30000 --slot-size 16K --inline-write 4K) || exit 1
 cpu=$(sed 's/[,-].*//' "/sys/block/${third##*/}/mq/1/cpu_list") || die "no second hardware queue"
 fill one 2 || die "wrong data before the test"

@@ -20,7 +20,8 @@ modprobe rnbd
 common=(--queues 2 --keepalive $((500 * ${LAB_SLOW:-1})) --pool 16M)
 sessions() { find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l; }
 
-# at_once COMMAND...: run the command for all disks concurrently; %d stands for the disk number
+# at_once COMMAND...: run the command for all disks concurrently, with the number of the disk in
+# place of %d
 at_once() {
 	local i pids=() pid
 	for ((i = 0; i < DISKS; i++)); do

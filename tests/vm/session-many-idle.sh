@@ -7,8 +7,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R4. Idle disks can use the pool space that is reserved for their first requests, also if they
-# have more hardware queues (here 72) than the reserve has units (64).
+# The client reserves pool space for the first requests of idle disks, so that busy disks leave some
+# space to them (rule R4). This must also work if the idle disks have more hardware queues (here 72)
+# than the reserve has units (64).
 HUNG=4 IDLE=36
 
 set_host_id
@@ -46,11 +47,11 @@ fio --ioengine=libaio --direct=1 --rw=randread --bs=256k --iodepth=4 --number_io
 	--numjobs=2 --cpus_allowed=0-1 --cpus_allowed_policy=split \
 	"${jobs[@]}" --minimal >"$OUT/fio" 2>&1 &
 load=$!
-# The hung disks use all the space that they may: at least 6 requests of 64 units each.
+# The hung disks use all the space that they may use: at least 6 requests of 64 units each.
 full() { [ "$(counter "${idle[0]}" pool_used)" -ge 384 ] &&
 	[ "$(counter "${idle[0]}" pool_stalls)" -gt 0 ]; }
 wait_for 60 full
-# all_asked: each hung disk has requests in flight; for wait_for
+# all_asked: succeed if each hung disk has requests in flight; for wait_for
 asked() { awk '{ print $1 + $2 }' "/sys/block/${1##*/}/inflight"; }
 all_asked() {
 	local dev

@@ -32,7 +32,8 @@ options=(--new-session --queues 1 --queue-depth 16 --ring-slots 16 --pool 1M --l
 sessions() { find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l; }
 sessions_are() { [ "$(sessions)" = "$1" ]; }
 
-# at_once MAX COMMAND...: run the command for each disk, MAX concurrently; %d stands for the number
+# at_once MAX COMMAND...: run the command for each disk, at most MAX concurrently, with the number
+# of the disk in place of %d
 at_once() {
 	local max=$1 i running=0
 	shift
@@ -58,7 +59,8 @@ took() {
 	note "$1: $(($(now_ms) - began)) ms"
 }
 
-# each COUNTER RELATION VALUE: the counter of each disk is so; for wait_for
+# each COUNTER RELATION VALUE: succeed if the relation holds for the counter of each disk; for
+# wait_for
 each() {
 	local dev
 	for dev in "${devs[@]}"; do test "$(counter "$dev" "$1")" "$2" "$3" || return 1; done
@@ -82,7 +84,8 @@ cat "$OUT"/{sessions,exports,hosts} | grep '^#'
 note "all connections are killed"
 before=$(refusals)
 began=$(now_ms)
-# kill_queue acts at the keep-alives of all sessions. Some reconnect before others are lost.
+# kill_queue ends the connection of each session at its next keep-alive. Some sessions reconnect
+# before other sessions lose their connection.
 strike rnbd kill_queue 1000000
 wait_for 30 each connections_lost -ge 1
 hits=$(hits rnbd kill_queue)

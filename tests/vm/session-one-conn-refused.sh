@@ -8,8 +8,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R16. A session is live with its first connection, and the client retries a further connection
-# alone. The fault point refuse_queue makes the target refuse one.
+# A session is live as soon as its first connection is, and the client retries each further
+# connection separately (rule R16). The fault point refuse_queue makes the target refuse one
+# connection.
 QUEUES=8
 # Index of the connection that is refused
 REFUSED=7
@@ -25,7 +26,7 @@ if [ "$NODE" = 1 ]; then
 	barrier recovered 240
 	refused=$(hits rnbd-target refuse_queue)
 	need_counter "$refused" -ge 3 "connections that were refused"
-	# The bound holds because the pauses between the retries of the connection grow.
+	# This upper limit holds because the pauses between the retries of the connection grow.
 	need_counter "$refused" -le 100 "connections that were refused"
 	strike rnbd-target refuse_queue 0
 	barrier allowed

@@ -7,7 +7,8 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R15. A new or idle connection has FIRST receive slots at each end, and the target accepts
+# The receive slots and requests of a connection grow under load and shrink when it is idle (rule
+# R15). A new or idle connection has FIRST receive slots at each end, and the target accepts
 # DEPTH_FIRST requests on it.
 FIRST=4
 DEPTH_FIRST=16
@@ -21,7 +22,7 @@ violations() { cat /sys/kernel/rnbd/violations/* $T/violations/* | awk '{ sum +=
 frames_sent() { echo $(($(counter "$dev" frames_sent) + $(counter "$dev" credit_frames_sent))); }
 frames_received() { echo $(($(counter "$dev" frames_received) + $(counter "$dev" credit_frames_received))); }
 
-# idle: all connections have their initial size; for wait_for
+# idle: succeed if all connections have their initial numbers of slots and requests; for wait_for
 idle() {
 	[ "$(counter "$dev" recv_slots)" = $((FIRST * QUEUES)) ] &&
 		[ "$(counter "$dev" peer_slots)" = $((FIRST * QUEUES)) ] &&
@@ -30,7 +31,7 @@ idle() {
 		[ "$(target recv_slots)" = $((FIRST * QUEUES)) ] &&
 		[ "$(target requests_allocated)" = $((DEPTH_FIRST * QUEUES)) ]
 }
-# agree: each frame that one end has sent has arrived at the other end; for wait_for
+# agree: succeed if each frame that one end has sent has arrived at the other end; for wait_for
 agree() {
 	[ "$(frames_sent)" = "$(target frames_received)" ] &&
 		[ "$(target frames_sent)" = "$(frames_received)" ]
@@ -53,7 +54,8 @@ load() {
 
 set_host_id
 target_start
-# Requests wait for this storage, so the replies need many frames.
+# The storage takes 0.2 ms for a request, so many requests are in flight, and their replies are
+# spread over many frames.
 export_disk disk0 "$(null_disk 128 irqmode=2 completion_nsec=200000)"
 before=$(violations)
 dev=$(attach disk0 --queues $QUEUES --queue-depth 128 --ring-slots 64 --pool 16M) || exit 1
@@ -102,7 +104,8 @@ note "frames of the client: $(frames_sent) sent, $(frames_received) received"
 detach "$dev"
 
 note "a limit on memory keeps rings small, and nothing fails"
-# The limit leaves 896 KiB to one host. Its idle connections need more than 576 KiB for slots.
+# Of this limit of 1 MiB one host may use 896 KiB. Even the idle connections need more than 576 KiB
+# for slots, so the rings can hardly grow.
 echo 1 >/sys/module/rnbd_target/parameters/queue_limit_mb || die "parameter"
 dev=$(attach disk0 --queues $QUEUES --queue-depth 128 --ring-slots 64 --slot-size 16384 --pool 16M) || exit 1
 wait_for 20 connections_are $QUEUES

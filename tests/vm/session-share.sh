@@ -10,15 +10,17 @@
 HOST=$CFG/hosts/$(host_id 1)
 T=/sys/kernel/rnbd-target/sessions
 
-# client_sessions, target_sessions: print the number of sessions at the client, at the target
+# client_sessions, target_sessions: print how many sessions the client has, or how many the target
+# has
 client_sessions() { rnbd list --json | jq '[.[].session_id] | unique | length'; }
 target_sessions() { rnbd session list --target --json | jq 'map(select(.state == "live")) | length'; }
-# session KEY: print a value of the only live session of the target
+# session KEY: print the value KEY of the only live session of the target
 session() { rnbd session list --target --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
 no_session() { [ -z "$(ls $T)" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 
-# sessions_are NUMBER DISKS: both ends have NUMBER sessions, and the client has DISKS disks
+# sessions_are NUMBER DISKS: fail unless both ends have NUMBER sessions and the client has DISKS
+# disks
 sessions_are() {
 	same "$(rnbd list --json | jq length)" "$2" "disks"
 	same "$(client_sessions)" "$1" "sessions of the client"
@@ -33,7 +35,7 @@ load() {
 	pid[$1]=$!
 }
 
-# moves I...: the checkers of these disks run, and requests of each disk complete
+# moves I...: fail unless the checkers of these disks run and requests of each disk complete
 moves() {
 	local i before
 	for i; do
@@ -43,7 +45,8 @@ moves() {
 	done
 }
 
-# stop I...: stop the checkers of these disks; there was no error, and the disks have the right data
+# stop I...: stop the checkers of these disks; fail if there was an error or if the disks have wrong
+# data
 stop() {
 	local i
 	for i; do
@@ -54,8 +57,9 @@ stop() {
 	done
 }
 
-# contradicts VALUE OPTION [WANTED]: an attach with this option is refused in one line, which names
-# the option and VALUE, the value of the session ("-": the session does not have the option)
+# contradicts VALUE OPTION [WANTED]: an attach with this option must be refused in one line that
+# names the option and VALUE, the value of the session. "-" as VALUE means that the session does not
+# have the option.
 contradicts() {
 	local text want="${*:2}: the session has $1; omit it, or use --new-session"
 	[ "$1" != - ] || want="$2: the session does not have it; omit it, or use --new-session"
@@ -82,7 +86,7 @@ sessions_are 1 1
 one=$(rdma_own)
 dev[1]=$(attach disk1 --policy fail) || exit 1
 dev[2]=$(attach disk2 --loss-timeout 60 --fast-io-fail 30) || exit 1
-# Options equal to those of the session are no contradiction.
+# Options that are equal to those of the session are accepted.
 dev[3]=$(attach disk3 --name fourth "${options[@]}") || exit 1
 sessions_are 1 4
 same "$(cat "$HOST/sessions")" 1 "sessions of the host"
@@ -150,7 +154,8 @@ for round in 1 2 3 4; do
 	fi
 	moves 0 1 2 3
 	sessions_are 1 4
-	# After the next attach, --adopt reads the result of writes that was unknown at the detach.
+	# It is unknown whether the writes that were in flight at the detach were executed. So the
+	# checker takes the blocks that it finds after the next attach as the new state (--adopt).
 	dev[4]=$(attach disk4) || exit 1
 	gencheck verify --journal /dev/shm/journal4 --adopt "${dev[4]}" >"$OUT/verify4" ||
 		die "${dev[4]}: $(cat "$OUT/verify4")"

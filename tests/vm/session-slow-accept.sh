@@ -18,7 +18,7 @@ connections_are() { [ "$(counter "$dev" connections)" = "$1" ]; }
 dev=$(attach disk0 --queues $QUEUES --pool 16M) || exit 1
 wait_for 30 connections_are $QUEUES
 same "$(hits rnbd-target delay_restrict)" $((QUEUES - 1)) "connections that were accepted slowly"
-# Data of this size use the pool. Each CPU uses another connection.
+# Requests of 64 KiB use the pool. Each CPU uses a different connection.
 for ((i = 0; i < QUEUES; i++)); do
 	verify "$dev" --rw=randrw --bs=64k --iodepth=8 --size=4m --offset=$((4 * i))m --cpus_allowed=$i
 done

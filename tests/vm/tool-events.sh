@@ -20,7 +20,8 @@ monitor_start() {
 # heard FAMILY TIMES: wait until the monitor has begun TIMES times to listen to the family
 heard() { wait_for 10 sh -c "[ \$(grep -c 'listening to $1\$' $NOTES) = $2 ]"; }
 
-# monitor_end SIGNAL: the monitor ends with status 0 on SIGNAL, and has lost no event
+# monitor_end SIGNAL: end the monitor with SIGNAL; its exit status must be 0, and it must have lost
+# no event
 monitor_end() {
 	kill -"$1" "$monitor"
 	wait "$monitor" || die "rnbd monitor ended with $? on SIG$1"
@@ -31,10 +32,10 @@ monitor_end() {
 # story KEY...: print "old>new" for each change of state of KEY that the monitor has reported
 story() { sed -nE "s/^[^ ]+ $* .* ([a-z]+) -> ([a-z]+)(: .*)?\$/\1>\2/p" "$SEEN" | xargs; }
 
-# story_is KEY STORY: the monitor has reported exactly STORY; for wait_for
+# story_is KEY STORY: succeed if the monitor has reported exactly the changes STORY; for wait_for
 story_is() { [ "$(story "$1")" = "$2" ]; }
 
-# traced EVENT KEY: print the same from the trace buffer
+# traced EVENT KEY: print the same changes as story, but from the trace buffer
 traced() { sed -nE "s/^.* $1: $2 (.* )?([a-z]+) -> ([a-z]+)(: .*)?\$/\2>\3/p" $TRACING/trace | xargs; }
 
 # traced_at TEXT: print the line number of TEXT in the trace buffer
@@ -44,15 +45,15 @@ unprivileged() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all "$@" 2>&1
 }
 
-# session FILTER: print a value of the only session
+# session FILTER: print the value that the jq filter takes from the only session
 session() { rnbd session list --target --json | jq -er "if length == 1 then .[0] | $1 else empty end"; }
 
-# alone SERIAL: this session is live, and there is no other session
+# alone SERIAL: succeed if this session is live and there is no other session
 alone() { [ "$(session 'select(.state == "live") | .session' 2>/dev/null)" = "$1" ]; }
 empty() { [ -z "$(ls "$1")" ]; }
 nobody() { rnbd session list --target --json | jq -e 'length == 0'; }
 
-# reason KEY STATE: the event of the change from live to STATE gives a reason
+# reason KEY STATE: fail unless the event of the change from live to STATE gives a reason
 reason() { grep -E " $1 .* live -> $2: ." "$SEEN" || die "no reason of $1: live -> $2"; }
 
 set_host_id
@@ -82,7 +83,8 @@ if [ "$NODE" = 1 ]; then
 	same "$(session .reason)" '' reason
 	same "$(session .epoch)" 1 epoch
 	same "$(session .queues)" 2 queues
-	# A queue has an eighth more tags than a disk has requests, so that one disk reaches 16.
+	# A queue has an eighth more tags than the queue depth of the disk (16), so that a disk that
+	# is alone can reach its queue depth.
 	same "$(session .depth)" 18 depth
 	same "$(session .pool_bytes)" 4194304 pool
 	same "$(session .session_id)" "$(told session_id)" "id of the attachment"
@@ -131,8 +133,9 @@ if [ "$NODE" = 1 ]; then
 	for i in "$first" "$second"; do
 		same "$(traced rnbdt_state "session=$i")" "$(story "session $i")" "trace of session $i"
 	done
-	# The first session must be closing before the second one logs in. Requests in the storage
-	# may delay its state dead.
+	# The first session must be in the state closing before the second session logs in. Its
+	# change to the state dead can come later, because requests in the storage delay this
+	# change.
 	[ "$(traced_at "session=$first .* -> closing")" -lt "$(traced_at "session=$second .* -> login")" ] ||
 		die "session $second logged in while session $first was live"
 	cat "$SEEN"
@@ -208,7 +211,7 @@ heard rnbd 2
 barrier reloaded
 dev=$(attach disk0) || exit 1
 echo "the module detaches when it is unloaded, and reports it"
-# udev may keep the disk open for a moment.
+# Retry, because udev can keep the disk open for a moment.
 wait_for 10 rmmod rnbd
 wait_for 10 story_is "disk $name" "$all connecting>live live>closing"
 barrier end

@@ -10,7 +10,7 @@
 GOLDEN=golden
 mkdir -p "$OUT/golden"
 
-# mask: replace UUIDs except those of host_id, times, and counters
+# mask: replace times, counters and UUIDs, but not the UUIDs that host_id returns
 mask() {
 	sed -E 's/\b00000000-0000-4000-8000-([0-9]{12})\b/<host>\1/g
 		s/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/<uuid>/g
@@ -28,8 +28,9 @@ golden() {
 	mask <"$OUT/raw.$name" >"$OUT/golden/$name"
 }
 
-# golden_columns NAME HEAD... -- COMMAND...: the same for a table. Columns with these heads are
-# masked. Several blanks become one, because the width of these columns varies.
+# golden_columns NAME HEAD... -- COMMAND...: do the same for a command that prints a table. Mask the
+# columns with these heads, and replace several blanks by one, because the width of these columns
+# varies.
 golden_columns() {
 	local name=$1 heads=
 	shift
@@ -45,7 +46,8 @@ golden_columns() {
 	' | sed -E 's/<[0-9]+>/<number>/g' >"$OUT/golden/$name"
 }
 
-# shown COMMAND...: print the output with times and the final counters masked, and single blanks
+# shown COMMAND...: print the output of the command; mask the times, and the counters at the end of
+# the output, and replace several blanks by one
 shown() {
 	"$@" >"$OUT/raw.shown" || return
 	sed -E '/counters/,$ s/[0-9]+(,?)$/<number>\1/
@@ -53,13 +55,15 @@ shown() {
 		s/ +/ /g' "$OUT/raw.shown"
 }
 
-# counted COMMAND...: print the output with all numbers masked, and single blanks
+# counted COMMAND...: print the output of the command; mask all numbers, and replace several blanks
+# by one
 counted() {
 	"$@" >"$OUT/raw.counted" || return
 	mask <"$OUT/raw.counted" | sed -E 's/\b[0-9]+(\.[0-9]+)?\b/<number>/g; s/ +/ /g'
 }
 
-# Keep one bucket of each histogram: with masked bounds all buckets are equal.
+# Print only the last bucket of each histogram, because all buckets look the same when their bounds
+# are masked.
 prometheus() { rnbd stat --prometheus | grep -v 'le="[0-9]'; }
 
 all_help() {
@@ -133,7 +137,8 @@ wait_for 10 told
 # shellcheck disable=SC2086 # two
 kill $monitors && wait
 golden monitor.txt grep ' disk ' "$OUT/monitor.txt"
-# The disk may be gone when the kernel builds the message, so mask its size and session state.
+# When the kernel builds the message, the disk can be gone already. So mask its size and session
+# state.
 golden monitor.json sed -n '/"family":"rnbd"/s/"size":[0-9]*/"size":<number>/; s/"session_state":"[a-z]*"/"session_state":"<state>"/p' "$OUT/monitor.json"
 
 detach rnbd0

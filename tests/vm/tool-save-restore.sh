@@ -11,10 +11,11 @@ H1=$(host_id 1) H2=$(host_id 2)
 BY_HAND=ABCDEF00-0000-4000-8000-000000000003
 UUID=11111111-2222-4333-8444-555555555555
 
-# fails PATTERN COMMAND...: COMMAND must exit with 1 and print PATTERN; all its output is in $text
+# fails PATTERN COMMAND...: COMMAND must exit with 1 and print PATTERN; all its output is stored in
+# $text
 fails() { fails_with 1 "$@"; }
 
-# fails_with STATUS PATTERN COMMAND...: the same with another exit status
+# fails_with STATUS PATTERN COMMAND...: like fails, but COMMAND must exit with STATUS
 fails_with() {
 	local code=$1 want=$2 status
 	shift 2
@@ -29,7 +30,7 @@ fails_with() {
 # says PATTERN: $text contains PATTERN
 says() { grep -q -- "$1" <<<"$text" || die "\"$1\" is not reported"; }
 
-# unchanged FILE: the configuration of the target equals FILE
+# unchanged FILE: fail unless the configuration of the target equals FILE
 unchanged() { rnbd save - | cmp - "$1" || die "the target differs from $1"; }
 
 set_host_id
@@ -55,7 +56,7 @@ grep -q 'is missing or has no io controller: limits of / apply' "$OUT/cgroup" ||
 run rnbd export window blk 64
 same "$(cat "$CFG/exports/blk/window")" 64 "the window of an export"
 same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
-# Objects made by hand: links with other names, a host id in capitals, an export without a path.
+# Make objects by hand: links with other names, a host id in capitals, an export without a path.
 mkdir "$CFG/hosts/$BY_HAND" "$CFG/ports/spare" "$CFG/exports/later"
 ln -s "$CFG/hosts/$BY_HAND" "$CFG/exports/blk/allowed_hosts/by-hand"
 ln -s "$CFG/exports/file" "$CFG/ports/3/exports/by-hand"
@@ -125,7 +126,7 @@ fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
 run rnbd export remove late
 fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
 [ ! -e "$CFG/exports/late" ] || die "a partial export is left"
-# A command that fails after it has enabled a port disables the port again.
+# A command that fails after it has enabled a port must disable the port again.
 fails 'cannot set 1' "${add[@]}" --port "$ADDR" --port 10.9.0.77
 same "$(cat "$CFG/ports/1/state")" disabled "the port that a failed command had enabled"
 run rnbd restore
@@ -244,7 +245,8 @@ port_has_blk() { rnbd port list | grep -q "^1  *$ADDR  *4427  *listening .*blk";
 wait_for 60 port_has_blk
 same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "exports that are enabled until then"
 same "$(grep -c waiting /tmp/waiting)" 1 "paths that restore waits for"
-# A save while the restore waits keeps the export that is missing.
+# A save while the restore waits must keep the export enabled in the file, although its path is
+# missing.
 cp $FILE /tmp/meanwhile.json
 run rnbd save /tmp/meanwhile.json
 cmp $FILE /tmp/meanwhile.json || die "the file is not as before"
@@ -268,8 +270,8 @@ text=$(rnbd save 2>&1) || die "save failed: $text"
 says 'export file is disabled because /mnt/b/f is missing; the file keeps it enabled'
 cmp $FILE "$OUT/target.json" || die "the export is not enabled in the file"
 rnbd save - | cmp -s - $FILE && die "the export is enabled without its file"
-# The save keeps nothing if there is no file, or a file without a configuration, or if the path is
-# there and an administrator has disabled the export.
+# A save must write the export as disabled if there is no older file, if the older file is not a
+# configuration, or if the path exists, so that an administrator must have disabled the export.
 run rnbd save /tmp/fresh.json
 rnbd save - | cmp - /tmp/fresh.json || die "a new file differs from the target"
 echo old >/tmp/fresh.json

@@ -12,14 +12,16 @@ HOST=$(host_id 1)
 WAITING=6
 TRACING=/sys/kernel/tracing
 
-# io KIND NAME OP KEY: print a number of io_stat; KIND is exports or hosts
+# io KIND NAME OP KEY: print the number KEY of the operation OP from io_stat; KIND is exports or
+# hosts
 io() {
 	gawk -v op="$3" -v key="$4" '
 		$1 == op { for (i = 2; i <= NF; i++) { split($i, part, "="); if (part[1] == key) print part[2] } }
 	' "$CFG/$1/$2/io_stat"
 }
 
-# grown OP KEY NUMBER WHAT: the counter of disk0 has grown by exactly NUMBER since the last call
+# grown OP KEY NUMBER WHAT: fail unless the counter of disk0 has grown by exactly NUMBER since the
+# last call
 declare -A before
 grown() {
 	local now
@@ -28,13 +30,13 @@ grown() {
 	before[$1 $2]=$now
 }
 
-# slow OP BUCKET: requests in this bucket and above
+# slow OP BUCKET: print the number of requests in this latency bucket and in the higher buckets
 slow() {
 	io exports disk0 "$1" latency |
 		gawk -F, -v from="$2" '{ for (i = from + 1; i <= NF; i++) sum += $i } END { print sum + 0 }'
 }
 
-# error KIND NAME CLASS: print a number of io_errors
+# error KIND NAME CLASS: print the number of errors of CLASS from io_errors
 error() { gawk -v class="$3" '$1 == class { print $2 }' "$CFG/$1/$2/io_errors"; }
 
 # series FILE SERIES: print the value of a Prometheus series
@@ -129,10 +131,11 @@ same "$(gawk '$1 == "write" { print $2 }' "$OUT/table")" "$(io exports disk0 wri
 seen=$(io exports disk0 read requests)
 (while dd if="$dev" of=/dev/null bs=4k count=64 iflag=direct status=none; do [ ! -e /tmp/enough ] || exit 0; done) &
 load=$!
-# On a busy host the process may start later than the first interval ends, so wait for its reads.
+# On a busy machine the process can start after the end of the first interval, so wait for its
+# reads.
 reads_on() { [ "$(io exports disk0 read requests)" -gt "$seen" ]; }
 wait_for 20 reads_on
-# On a slow host dd may take more than a second to start, so each interval is longer.
+# On a slow machine dd can take more than a second to start, so each interval is longer.
 interval=${LAB_SLOW:-1}
 rnbd export stat disk0 "$interval" 2 >"$OUT/rates" || die "rates failed"
 rnbd host stat --all "$interval" 2 --json >"$OUT/rates.json" || die "rates failed"
@@ -174,8 +177,8 @@ for i in $(seq $WAITING); do
 done
 same "$(cat /sys/kernel/rnbd-target/limits/pool_near)" 1 "times that the pools came near their limit"
 dmesg_has 'pools use 24 of 26 MiB' || die "not logged"
-# The target has received a write of each disk. A tracepoint shows that, because the statistics
-# count requests only when they are answered.
+# all_received: succeed if the target has received a write of each disk. A tracepoint shows this;
+# the statistics count a request only when it is answered.
 mountpoint -q $TRACING || run mount -t tracefs tracefs $TRACING
 all_received() { [ "$(grep -c 'rnbdt_request: .* write offset=' $TRACING/trace)" -ge $WAITING ]; }
 echo 1 >$TRACING/events/rnbd_target/rnbdt_request/enable
@@ -216,11 +219,13 @@ same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside 
 wait_for 60 dmesg_has 'waits for the storage of export'
 wait_for 60 dmesg_has "host $HOST: its logins or requests to attach have been put off for"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_deferred")" -gt $WAITING "logins deferred"
-# All sessions begin to wait within a few seconds. After 8 s each of them would have logged a line.
+# All sessions begin to wait within a few seconds. If each session logged that it waits, all these
+# lines would be in the log after 8 s.
 wait_for 60 sh -c "[ \$(rnbd session list --target --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"
 since=$(dmesg | sed -n '0,/waits for the storage/s/^\[ *\([0-9]*\)\..*waits for the storage.*/\1/p')
 wait_for 30 sh -c "[ \$(cut -d. -f1 /proc/uptime) -gt $((since + 8)) ]"
-# Count only the first 29 s: sessions log again after 30 s, and a slow machine gets here late.
+# Count only the lines of the first 29 s, because sessions log again after 30 s, and a slow machine
+# can reach this command later than that.
 lines=$(dmesg | awk -F '[][]' -v end=$((since + 29)) '/waits for the storage/ && $2 < end { n++ } END { print n + 0 }')
 dmesg | grep 'waits for the storage\|put off\|suppressed'
 [ "$lines" -le 4 ] || die "$lines lines for $WAITING sessions that wait"

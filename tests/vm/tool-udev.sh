@@ -73,7 +73,8 @@ run dd if="$OUT/mbr" of="$dev" conv=notrunc,fsync status=none
 wait_for 30 blockdev --rereadpt "$dev"
 wait_for 30 link_to $ID-part1 "${dev}p1"
 wait_for 30 link_to /dev/disk/by-partuuid/12345678-01 "${dev}p1"
-# When dd closes the disk, udevd reads the table too, and the partition disappears and reappears.
+# When dd closes the disk, udevd also reads the partition table, and the partition disappears and
+# reappears.
 wait_for 30 property_is "${dev}p1" ID_SERIAL $DISK
 wait_for 30 no_link /dev/disk/by-uuid/$UUID
 

@@ -21,7 +21,8 @@ fails() {
 	[[ $text == *"$want"* ]] || die "$*: no \"$want\""
 }
 
-# metric FILE NAME [LABELS]: print the value of this metric of disk $name, with LABELS in addition
+# metric FILE NAME [LABELS]: print the value of metric NAME of disk $name; LABELS are further labels
+# of the metric
 metric() {
 	local labels=$3
 	gawk -v start="$2{disk=\"$name\",export=\"disk0\",name=\"db\"${labels:+,$labels}}" \
@@ -123,7 +124,7 @@ wait $rates || die "rnbd stat ended with $? on SIGINT"
 wait $table || die "rnbd stat ended with $? on SIGTERM"
 cat "$OUT/table"
 [ -z "$(tail -c 1 "$OUT/rates")" ] || die "the last line is not whole"
-# Keep the intervals during which fio ran all the time.
+# Keep only the intervals during all of which fio ran.
 jq -s 'map(select(.read_iops > 0)) | .[1:-1]' "$OUT/rates" >"$OUT/steady"
 jq -c '.[]' "$OUT/steady"
 for way in read write; do
@@ -178,7 +179,7 @@ same "$(metric "$OUT/rnbd.prom" rnbd_disk_state 'state="failed"')" 0 "state fail
 same "$(metric "$OUT/rnbd.prom" rnbd_disk_size_bytes)" $((64 << 20)) "size"
 metric "$OUT/rnbd.prom" rnbd_disk_info \
 	"export_id=\"$UUID\",address=\"$ADDR\",port=\"4427\",transfer=\"zero-copy\",policy=\"fail\",session=\"$(rnbd list db --json | jq '.[0].session')\"" >/dev/null
-# The output of show contains that of list.
+# The output of rnbd show must contain all values of rnbd list.
 rnbd list db --json | jq -e --slurpfile show "$OUT/show" '.[0] | del(.attached_ms, .state_ms) as $list |
 	$show[0] | contains($list) and .attached_ms > 0 and .state_ms > 0 and
 	(.requested | .queues == 1 and .depth == 32 and .pool_bytes == 4194304)' ||

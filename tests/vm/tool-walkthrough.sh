@@ -5,7 +5,7 @@
 . ../lib/lab.sh
 . ../lib/document.sh
 
-# The pages whose commands are typed, in this order; see document.sh.
+# The pages whose commands this test executes; see document.sh.
 PAGES="../../Documentation/tutorial.rst"
 README=../../README.md
 

@@ -10,8 +10,9 @@ ID=$(host_id 7)
 bad=0 rows=0
 declare -A used
 
-# wrong CODE WORDS... -- COMMAND...: the command exits with CODE, prints nothing on standard output,
-# and on standard error one line with all WORDS. A failure is counted and does not end the test.
+# wrong CODE WORDS... -- COMMAND...: the command must exit with CODE, print nothing on standard
+# output, and print one line with all WORDS on standard error. A failure is counted and does not end
+# the test.
 wrong() {
 	local code=$1 words=() lines text status word why=
 	shift
@@ -255,13 +256,13 @@ wrong 2 'torn.json' -- rnbd restore "$OUT/torn.json"
 wrong 1 '/dev/gone' 'No such file' -- rnbd export add disk0 --path /dev/gone
 wrong 1 '/dev/null' 'block device' -- rnbd export add disk0 --path /dev/null
 wrong 1 '/etc' 'block device' -- rnbd export add disk0 --path /etc
-# For a number outside the range of the kernel the error gives the range. No target listens yet: the
-# error shows that the client does not try to connect.
+# For a number outside the range that the kernel accepts, the error message must give the range. No
+# target listens yet, so the message also shows that the client does not try to connect.
 wrong 2 '--queues: ' '(1 to 1024)' -- rnbd attach "$ADDR" disk0 --queues 0
 wrong 2 '--keepalive: ' '(100 to 60000)' -- rnbd attach "$ADDR" disk0 --keepalive 99
 wrong 2 '--slot-size: ' '(1024 to 65536)' -- rnbd attach "$ADDR" disk0 --slot-size 0
 wrong 1 '--slot-size must be' 'multiple of 64' -- rnbd attach "$ADDR" disk0 --slot-size 1025
-# No port listens yet. Other cases below name a port that does not listen.
+# No port listens yet, not even the default port.
 wrong 1 "disk0 at $ADDR:4427" 'listens' -- rnbd attach "$ADDR" disk0
 wrong 1 'disk0 at 192.0.2.1:4427' 'route' -- rnbd attach 192.0.2.1 disk0
 wrong 1 'no-such-host.invalid' -- rnbd attach no-such-host.invalid disk0
