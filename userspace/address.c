@@ -55,7 +55,8 @@ int get_target(const struct args *args, char host[NI_MAXHOST], uint16_t *port,
  * find_addresses() - look up all addresses of a target
  * @host: host name or address
  * @list: where the addresses are stored; the caller calls freeaddrinfo()
- * @why: error message; on success, the message for the case that no address is usable
+ * @why: where the error message is stored; on success, the message for the case that the
+ *	caller can use none of the addresses
  *
  * Return: 0 or -ENOENT.
  */
@@ -69,7 +70,7 @@ int find_addresses(const char *host, struct addrinfo **list, const char **why)
 }
 
 /**
- * unreachable() - check whether another address of the target may work
+ * unreachable() - check whether the caller should try another address of the target
  * @error: negative errno of the attempt with one address
  *
  * Return: true if the attempt reached no target.
@@ -84,8 +85,8 @@ bool unreachable(int error)
 /**
  * ask_addresses() - call a function with one address after another
  * @list: addresses
- * @ask: function; it gets the address in the numeric form of getnameinfo(), the only
- *	form that the kernel accepts and reports
+ * @ask: function to call; it gets the address in the numeric form of getnameinfo(), the
+ *	only form that the kernel accepts and reports
  * @arg: second argument of @ask
  * @go_on: returns whether to try the next address after the result @ret of @ask
  *

@@ -135,7 +135,7 @@ int args_parse(struct args *args, int argc, char **argv)
 
 	args->given = xcalloc(argc, sizeof(*args->given));
 	opterr = 0;
-	/* In glibc, 0 resets getopt_long(); options may then follow operands. */
+	/* In glibc, optind = 0 resets getopt_long(); options can then follow operands. */
 	optind = 0;
 
 	while (!ret && !args->help && (c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {

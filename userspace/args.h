@@ -51,17 +51,18 @@ enum opt_group {
  * @name: name without the dashes; NULL ends a list of options
  * @arg: placeholder of the value in help; NULL if the option takes no value
  * @help: help text, one line
- * @complete: completion of the value, see COMPLETE_DISK; may be NULL
+ * @complete: completion of the value, see COMPLETE_DISK; NULL: no completion
  * @repeat: whether the option may be given more than once
  * @type: type of the value; only rows of attach_opts set @type and later members
  * @attr: RNBD_ATTR_* attribute that carries the value
- * @flag: RNBD_FLAG_* bit in RNBD_ATTR_FLAGS; 0 if the attribute is not shared
+ * @flag: RNBD_FLAG_* bit of the option in RNBD_ATTR_FLAGS; 0 if @attr carries only this
+ *	option
  * @scope: object to which the option applies
  * @group: group in which the value is printed
  * @key: key of the value in JSON and in rnbd show
  * @sysfs: file in the sysfs directory of the disk that has the granted value; NULL if
  *	netlink reports it
- * @check: returns whether a text is valid; may be NULL
+ * @check: returns whether a text is valid; NULL: every text is valid
  * @wanted: description of a valid text, for error messages
  */
 struct opt {
@@ -88,12 +89,12 @@ struct args;
  * @name: one word, or the word of a group and a second word; NULL ends the table
  * @operands: operands as help shows them
  * @summary: summary for help, one line
- * @notes: further lines for the help of this command; may be NULL
- * @opts: options; may be NULL
+ * @notes: further lines for the help of this command; NULL: no further lines
+ * @opts: options; NULL: the command has no options
  * @min: lowest number of operands
  * @max: highest number of operands, -1: no limit
- * @complete: completion of the first operand; may be NULL
- * @complete_rest: completion of the other operands; may be NULL
+ * @complete: completion of the first operand; NULL: no completion
+ * @complete_rest: completion of the other operands; NULL: no completion
  * @run: executes the command and returns an exit code
  */
 struct command {

@@ -29,7 +29,7 @@
 
 static const char *const operand_keys[] = { "address", "export" };
 
-/* A file must not contain "config" and "json": they control one run of the command. */
+/* A file must contain neither "config" nor "json", which control one run of the command. */
 static bool is_for_files(const struct opt *opt)
 {
 	return strcmp(opt->name, "config") && strcmp(opt->name, "json");
@@ -215,7 +215,7 @@ int attach_conf_parse(struct attach_conf *conf, const struct args *args, const c
 	return RNBD_EXIT_OK;
 }
 
-/* Read the whole file as a string; NULL after a message. */
+/* Read the whole file as a string. Return NULL after an error message. */
 static char *read_text(const char *path)
 {
 	char *text = xcalloc(1, CONF_SIZE_MAX + 1);

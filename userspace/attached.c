@@ -4,14 +4,14 @@
  *
  * Operation: a disk matches if it has the same export of the same target, and if every
  * option on the command line has the value with which the disk was attached. The
- * comparison uses the value that was requested for the disk, because the target may
- * grant less each time. If the kernel does not report the requested value, the
- * comparison uses the granted one. An option that is not given matches any value.
+ * comparison uses the value that was requested for the disk, because the target can grant
+ * less each time. If the kernel does not report the requested value, the comparison uses
+ * the granted one. An option that is not given matches any value.
  *
  * Ownership: no state is kept.
- * Concurrency: one thread. Another process may attach the same export between the
- * search and the attach. The attach fails with -EEXIST then, because a name is assigned
- * only once and a host can attach an export only once.
+ * Concurrency: one thread. Another process can attach the same export between the search
+ * and the attach. The attach then fails with -EEXIST, because a name is assigned only
+ * once and a host can attach an export only once.
  * Errors: a negative errno, and a message that lists the differences.
  */
 #include <errno.h>
@@ -34,7 +34,7 @@ static void append(char text[TEXT_SIZE], const char *option, const char *has, co
 		 asked);
 }
 
-/* A requested flag also matches if only the export set it, as an export can set read-only. */
+/* A flag also matches if the disk has it only because of the export, which can be read-only. */
 static void compare_option(const struct opt *opt, const char *given,
 			   const struct option_value *asked, const struct disk *disk,
 			   char text[TEXT_SIZE])
@@ -70,7 +70,7 @@ static void compare(const struct args *args, const struct attach *attach,
 			compare_option(opt, args->given[i].value,
 				       &attach->options.value[option_row(opt)], disk, text);
 	}
-	/* Only the use of a secret is compared: the kernel does not report the secret. */
+	/* Compare only whether the disk uses a secret: the kernel does not report the secret. */
 	if (args_has(args, "secret-file") && !disk->authenticated)
 		append(text, "secret-file", "(none)", args_value(args, "secret-file"));
 	format_uuid(disk->host_id, uuid);
@@ -78,7 +78,7 @@ static void compare(const struct args *args, const struct attach *attach,
 		append(text, "host-id", uuid, args_value(args, "host-id"));
 }
 
-/* Check whether a disk has this name; disks whose attach is in progress are not listed. */
+/* Check whether a disk has this name. Disks whose attach is in progress are not found. */
 bool attached_name_taken(const char *name)
 {
 	struct disks disks = { };

@@ -35,9 +35,9 @@
 #define TARGET_NAP_MS	100
 #define TARGET_NAP_MAX_MS	2000
 #define NAP_MS		10
-/* Pause between attempts while the target is unreachable; an attempt takes time, too */
+/* Pause between attempts while the target or its export is not available */
 #define RETRY_NAP_MS	500
-/* Default of --wait in seconds with --config: at boot the target may be booting as well. */
+/* Default of --wait in seconds with --config: at boot, the target can be booting as well. */
 #define CONF_WAIT	90
 
 /* Wait for the device node: devtmpfs creates it at once, without devtmpfs udev does it later. */
@@ -117,8 +117,9 @@ static bool not_attached(int ret)
 }
 
 /*
- * Attach unless a matching disk exists. -EEXIST although no disk has the name means that another
- * process is attaching this export: search again until its disk appears.
+ * Attach unless a matching disk exists. If the attach fails with -EEXIST although no disk
+ * has the name, another process is attaching this export: search again until its disk
+ * appears.
  */
 static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 {
@@ -155,7 +156,10 @@ static int attach_somewhere(struct attempt *attempt, const char *host)
 	return ret;
 }
 
-/* Check for the errors of a target that is booting: unreachable, or without its exports. */
+/*
+ * Check whether the error is one of a target that is booting: it is unreachable, or the
+ * export does not exist yet.
+ */
 static bool may_come(int error)
 {
 	return unreachable(error) || error == -ECONNREFUSED ||

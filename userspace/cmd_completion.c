@@ -2,8 +2,8 @@
 /*
  * rnbd completion: print a completion script for bash, made from the command table.
  *
- * Operation: all commands and options come from the table, so that new ones need no change
- * here.
+ * Operation: all commands and options come from the table, so that a new command or
+ * option needs no change here.
  *
  * Ownership, concurrency: the table is only read.
  * Errors: a shell other than bash is a usage error.
@@ -42,8 +42,8 @@ static const char *completion_code(const char *complete)
 }
 
 /*
- * Print the case branch of one command: values of its options, its options, its
- * operands. After the last operand, the script offers the options.
+ * Print the case branch that completes the words of one command: values of options,
+ * options, and operands. When all operands are given, the script offers the options.
  */
 static void completion_command(const struct command *cmd)
 {
@@ -135,7 +135,7 @@ static const char completion_words[] =
 	"\telse\n"
 	"\tcase $cmd in\n";
 
-/* Names may contain shell syntax: do not use compgen -W, which expands it, and quote by %q. */
+/* Names can contain shell syntax: do not use compgen -W, which expands it, and quote with %q. */
 static const char completion_tail[] =
 	"\tesac\n"
 	"\tfi\n"

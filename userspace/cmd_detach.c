@@ -31,7 +31,10 @@ static bool matches(const char *pattern)
 	return some;
 }
 
-/* Check whether a logical volume, an MD array or multipath uses the disk or a partition. */
+/*
+ * Check whether a logical volume, an MD array or multipath uses the disk or one of its
+ * partitions.
+ */
 static bool has_holders(const char *name)
 {
 	char *disk = xasprintf("/sys/block/%s/holders/*", name);
@@ -43,7 +46,10 @@ static bool has_holders(const char *name)
 	return some;
 }
 
-/* @wait: seconds; at most BUSY_WAIT if the disk has holders, which only other commands remove */
+/*
+ * Retry while the disk is busy, for @wait seconds. If the disk has holders, retry for at
+ * most BUSY_WAIT seconds, because only another command can remove the holders.
+ */
 static int detach_one(const char *name, const struct args *args, uint32_t wait)
 {
 	const bool force = args_has(args, "force");

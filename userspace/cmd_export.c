@@ -51,7 +51,7 @@ static int offer_on_addr(const char *export_dir, const char *text)
 	return ret;
 }
 
-/* Offer the export on all ports; an error if none of them is enabled. */
+/* Offer the export on all ports. Fail if none of them is enabled. */
 static int offer_on_all(const struct strlist *ports, const char *export_dir)
 {
 	bool enabled = false;
@@ -72,7 +72,10 @@ static int offer_on_all(const struct strlist *ports, const char *export_dir)
 	return ret;
 }
 
-/* Offer the export on the given ports, otherwise on all ports, or on a new one if none exists. */
+/*
+ * Offer the export on the given ports. Without --port, offer it on all ports, or on a new
+ * port if there is none.
+ */
 static int offer(const struct args *args, const char *export_dir)
 {
 	struct strlist ports = { };
@@ -152,7 +155,7 @@ static int add_steps(const struct args *args, const char *dir)
 		ret = configfs_write(dir, "uuid", uuid) ?: check_uuid_unused(dir);
 	if (!ret && args_has(args, "exclusive"))
 		ret = configfs_write(dir, "exclusive", "1");
-	/* An earlier export of the same data may have an owner on record. */
+	/* Restore the stored owner, if an earlier export of the same data had one. */
 	if (!ret)
 		ret = owner_store_put_back(dir);
 	while (!ret && (host = args_next(args, "host", &pos)))
@@ -335,7 +338,10 @@ static int find_unfulfilled(const struct args *args, const char *name, const cha
 	return ret;
 }
 
-/* "add" of an existing export: succeed with --idempotent if it matches the options. */
+/*
+ * Handle "add" of an export that exists: succeed if --idempotent is given and the export
+ * matches the other options.
+ */
 static int check_existing(const struct args *args, const char *name, const char *dir)
 {
 	struct strlist list = { };
@@ -353,7 +359,10 @@ static int check_existing(const struct args *args, const char *name, const char 
 		    list.item[i], name);
 	if (!ret && list.nr)
 		ret = RNBD_EXIT_FAIL;
-	/* Without --port any port will do; an interrupted "add" may not have offered the export. */
+	/*
+	 * Without --port it suffices that one port offers the export. If none does, an
+	 * earlier "add" was interrupted: offer the export now.
+	 */
 	if (!ret && !args_has(args, "port") && !offered(name) && offer(args, dir)) {
 		target_unmake();
 		ret = RNBD_EXIT_FAIL;

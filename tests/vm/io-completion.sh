@@ -4,8 +4,9 @@
 # turns: 2
 # adapter: only mlx5 irdma bnxt_re ionic
 # short: each request is marked complete before it ends; unmapped reads are retried with a delay; late connection events do no harm; polled queues drain together
-# Only a read that allowed an inline reply maps its pages late, where the fault point fail_map
-# acts. The profile minimal has one gather entry and therefore no inline replies.
+# The fault point fail_map acts only on reads that allow an inline reply, because the client maps
+# the pages of such a read only after the reply. The profile minimal has one gather entry and
+# therefore no inline replies.
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 

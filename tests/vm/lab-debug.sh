@@ -6,8 +6,8 @@
 . ../lib/lab.sh
 config=/lib/modules/$(uname -r)/config
 
-# Compare the running kernel with the configuration fragments; a later fragment may override an
-# earlier one.
+# Compare the running kernel with the configuration fragments. If two fragments set an option, the
+# later fragment applies.
 fragments=(../../scripts/lab.d/kernel/debug.config)
 [ "$LAB_KERNEL" != heavy ] || fragments+=(../../scripts/lab.d/kernel/heavy.config)
 run awk '

@@ -104,8 +104,8 @@ note "frames of the client: $(frames_sent) sent, $(frames_received) received"
 detach "$dev"
 
 note "a limit on memory keeps rings small, and nothing fails"
-# Of this limit of 1 MiB one host may use 896 KiB. Even the idle connections need more than 576 KiB
-# for slots, so the rings can hardly grow.
+# A single host may use 896 KiB of this limit of 1 MiB. Even the idle connections need more than 576
+# KiB for slots, so the rings can hardly grow.
 echo 1 >/sys/module/rnbd_target/parameters/queue_limit_mb || die "parameter"
 dev=$(attach disk0 --queues $QUEUES --queue-depth 128 --ring-slots 64 --slot-size 16384 --pool 16M) || exit 1
 wait_for 20 connections_are $QUEUES

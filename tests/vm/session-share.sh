@@ -154,8 +154,9 @@ for round in 1 2 3 4; do
 	fi
 	moves 0 1 2 3
 	sessions_are 1 4
-	# It is unknown whether the writes that were in flight at the detach were executed. So the
-	# checker takes the blocks that it finds after the next attach as the new state (--adopt).
+	# The target has possibly executed some of the writes that were in flight at the detach. So
+	# the checker takes the blocks that it finds after the next attach as the new state
+	# (--adopt).
 	dev[4]=$(attach disk4) || exit 1
 	gencheck verify --journal /dev/shm/journal4 --adopt "${dev[4]}" >"$OUT/verify4" ||
 		die "${dev[4]}: $(cat "$OUT/verify4")"
