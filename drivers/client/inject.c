@@ -11,6 +11,7 @@
 
 RNBD_INJECT(rnbdc_inject_kill_queue, "kill_queue");
 RNBD_INJECT(rnbdc_inject_fail_post, "fail_post");
+RNBD_INJECT(rnbdc_inject_fail_ring, "fail_ring");
 RNBD_INJECT(rnbdc_inject_fixed_session, "fixed_session");
 RNBD_INJECT(rnbdc_inject_set_epoch, "set_epoch");
 RNBD_INJECT(rnbdc_inject_stray, "stray_writes");
@@ -26,6 +27,7 @@ RNBD_INJECT(rnbdc_inject_hold_frames, "hold_frames");
 static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_kill_queue,
 	&rnbdc_inject_fail_post,
+	&rnbdc_inject_fail_ring,
 	&rnbdc_inject_fixed_session,
 	&rnbdc_inject_set_epoch,
 	&rnbdc_inject_stray,

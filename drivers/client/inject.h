@@ -9,6 +9,7 @@
 
 extern struct rnbd_inject rnbdc_inject_kill_queue;
 extern struct rnbd_inject rnbdc_inject_fail_post;
+extern struct rnbd_inject rnbdc_inject_fail_ring;
 extern struct rnbd_inject rnbdc_inject_fixed_session;
 extern struct rnbd_inject rnbdc_inject_set_epoch;
 extern struct rnbd_inject rnbdc_inject_stray;

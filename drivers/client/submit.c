@@ -366,12 +366,14 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 	}
 
 	entries = rnbd_request_entries(req->wire.nr_extents);
-	if (!ring->open)
-		rnbd_ring_open(ring, RNBD_FRAME_REQUEST);
 	if (rnbd_op_data_out(req->wire.op) && req->wire.flags & RNBD_REQ_INLINE)
 		in_frame = req->wire.length;
-	if (!rnbd_ring_fits(ring, entries * sizeof(*entry), in_frame)) {
+	if (ring->open && !rnbd_ring_fits(ring, entries * sizeof(*entry), in_frame))
 		rnbdc_send_frame(q);
+	if (!ring->open) {
+		if (rnbd_inject(&rnbdc_inject_fail_ring, NULL))
+			rnbd_ring_fail(ring, "fault injected: the ring failed");
+		/* rnbd_ring_fail() does not take ring.lock, so the ring may fail at any time. */
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
 			rnbdc_free_space(q, req);
 			return ring->live ? rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT) :

@@ -85,6 +85,10 @@ done
 strike rnbd fail_post 1
 again "a post failed"
 
+strike rnbd fail_ring 1
+again "the ring failed while a request was submitted"
+[ "$(hits rnbd fail_ring)" = 1 ] || die "the ring did not fail"
+
 lab barrier drop
 again "a reply was lost"
 lab barrier dropped

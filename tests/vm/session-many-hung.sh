@@ -49,38 +49,40 @@ all_wait() {
 	for dev in "${hung[@]}"; do [ "$(waiting "$dev")" -ge 1 ] || return 1; done
 }
 wait_for 60 all_wait
-note "requests in flight: $(for dev in "${hung[@]}"; do waiting "$dev"; done | sort -n | uniq -c | awk '{ printf "%s%d disks with %d", NR > 1 ? ", " : "", $1, $2 }')"
+note "requests in flight: $(for dev in "${hung[@]}"; do waiting "$dev"; done | sort -n | uniq -c | awk '{ printf "%s%d disks with %d", (NR > 1 ? ", " : ""), $1, $2 }')"
 
-# soon MS COMMAND...: the command must succeed within MS
+# soon COMMAND...: the command must succeed within 30 s. The storage hangs until the test resumes
+# it, so a command that waits for it never succeeds. RNR NAKs of a nasty adapter can delay each
+# command by seconds; "make bench" has limits for an adapter that is not nasty.
 soon() {
-	local began=${EPOCHREALTIME/[.,]/} limit=$(($1 * ${LAB_SLOW:-1})) took
-	"${@:2}" || die "failed: ${*:2}"
+	local began=${EPOCHREALTIME/[.,]/} limit=$((30000 * ${LAB_SLOW:-1})) took
+	"$@" || die "failed: $*"
 	took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-	[ $took -lt $limit ] || die "$took ms instead of $limit: ${*:2}"
-	note "$took ms: ${*:2}"
+	[ $took -lt $limit ] || die "$took ms instead of $limit: $*"
+	note "$took ms: $*"
 }
 note "another disk of the session works"
-soon 5000 works "$fine"
-soon 20000 verify "$fine" --rw=randwrite --bs=4k --iodepth=8 --size=4m
+soon works "$fine"
+soon verify "$fine" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 note "attach and detach beside the hung disks"
 attach_it() { dev=$(attach other "${common[@]}"); }
 for _ in 1 2 3; do
-	soon 5000 attach_it
-	soon 5000 works "$dev"
-	soon 5000 detach "$dev"
+	soon attach_it
+	soon works "$dev"
+	soon detach "$dev"
 done
 need "$fine" connections_lost -eq 0
 
 note "a hung disk is deactivated: its requests fail, and leave orphans until the replies arrive"
 orphans=$(counter "$fine" orphans)
 used=$(counter "$fine" pool_used)
-soon 5000 rnbd deactivate "${hung[0]}"
+soon rnbd deactivate "${hung[0]}"
 same "$(cat "/sys/block/${hung[0]##*/}/rnbd/state")" failed state
 [ "$(counter "$fine" orphans)" -gt "$orphans" ] || die "no orphan"
 need "$fine" pool_used -le "$used"
 need "$fine" pool_used -ge 1
-soon 5000 rnbd detach "${hung[0]}" --force
-soon 5000 works "$fine"
+soon rnbd detach "${hung[0]}" --force
+soon works "$fine"
 need "$fine" connections_lost -eq 0
 
 note "the storage completes all requests: all replies arrive, and no orphan is left"

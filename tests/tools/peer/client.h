@@ -11,6 +11,7 @@
 #define SLOTS		16
 #define SLOT_SIZE	4096
 #define CLOSE_MS	8000
+#define BUSY_MS		100	/* pause after a login or an ATTACH that got BUSY */
 #define REFUSED_MS	2000
 
 struct results {

@@ -9,6 +9,7 @@
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "client.h"
 
@@ -20,17 +21,27 @@ struct joining {
 
 static bool begin(struct joining *j)
 {
+	unsigned int tries = LOGIN_MS / BUSY_MS;
 	struct rnbd_ctl_login l;
 
 	memset(j, 0, sizeof(*j));
-	request_init(&j->req, 2, SLOTS, SLOT_SIZE);
-	if (conn_open(&j->first, &j->req))
-		return amiss("not connected");
 	login_fill(&l);
 	l.nr_queues = htole16(2);
-	if (!session_login(&j->first, &l, "hostile") ||
-	    le16toh(j->first.grant.r.nr_queues) != 2)
-		return amiss("the login failed, or did not grant 2 queues");
+	for (;;) {
+		request_init(&j->req, 2, SLOTS, SLOT_SIZE);
+		if (conn_open(&j->first, &j->req))
+			return amiss("not connected");
+		if (session_login(&j->first, &l, "hostile"))
+			break;
+		/* BUSY or ATTACHED: the teardown of the previous session still runs */
+		if ((j->first.grant.status != RNBD_ST_BUSY &&
+		     j->first.grant.status != RNBD_ST_ATTACHED) || !tries--)
+			return amiss("login: status %u", j->first.grant.status);
+		conn_close(&j->first);
+		usleep(BUSY_MS * 1000);
+	}
+	if (le16toh(j->first.grant.r.nr_queues) != 2)
+		return amiss("the target granted fewer than 2 queues");
 	request_conn(&j->req, 1, 1);
 	if (conn_open(&j->c, &j->req))
 		return amiss("queue 1: not connected");

@@ -5,8 +5,6 @@
 
 #include "client.h"
 
-#define BUSY_MS		100
-
 bool session_start(struct conn *c, uint32_t host)
 {
 	struct request req;
