@@ -138,7 +138,7 @@ static int take_line(struct attach_conf *conf, size_t own, char *line, const cha
 	}
 	opt = find_option(conf->args.cmd, key);
 	if (!opt)
-		return usage_err("%s: \"%s\" is not a key; see rnbd-attach.conf(5) and: rnbd help %s",
+		return usage_err("%s: \"%s\" is no key; see rnbd-attach.conf(5) and: rnbd help %s",
 				 where, key, conf->args.cmd->name);
 	return take_option(conf, own, opt, value, where);
 }

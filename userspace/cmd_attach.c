@@ -246,7 +246,7 @@ int cmd_attach(const struct args *args)
 	if (!path)
 		return attach_disk(args, 0);
 	if (args->nr_operands)
-		return usage_err("operand \"%s\" and --config exclude each other; usage: rnbd %s %s",
+		return usage_err("operand \"%s\" contradicts --config; usage: rnbd %s %s",
 				 args->operand[0], args->cmd->name, args->cmd->operands);
 
 	ret = attach_conf_load(&conf, args, path);

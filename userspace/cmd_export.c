@@ -122,7 +122,7 @@ static int check_uuid_unused(const char *export_dir)
 
 		if (strcmp(names.item[i], self) && !strcmp(other, uuid) &&
 		    configfs_read_u64(dir, "enable")) {
-			err("UUID %s: in use by export %s; change it or run: rnbd export disable %s",
+			err("UUID %s: used by export %s; change it or run: rnbd export disable %s",
 			    uuid, names.item[i], names.item[i]);
 			ret = -EEXIST;
 		}

@@ -73,8 +73,8 @@ int interval_words(const struct args *args, struct interval_words *words)
 		left--;
 	}
 	if (left > 2)
-		return usage_err("operand \"%s\" is unexpected; usage: rnbd %s --all [INTERVAL [COUNT]]",
-				 operand[2], args->cmd->name);
+		return usage_err("operand \"%s\" is unexpected; usage: rnbd %s %s",
+				 operand[2], args->cmd->name, "--all [INTERVAL [COUNT]]");
 	if (left > 0 && parse_u32(operand[0], 1, INTERVAL_MAX, &words->seconds))
 		return usage_err("INTERVAL %s: wanted seconds from 1 to %u", operand[0],
 				 INTERVAL_MAX);

@@ -164,10 +164,10 @@ static void test_mistakes(void **state)
 	static const struct {
 		const char *text, *where, *what;
 	} cases[] = {
-		{ TARGET "queue = 1\n", "data.conf:3: ", "\"queue\" is not a key" },
-		{ TARGET "\n# x\nconfig = a", "data.conf:5: ", "\"config\" is not a key" },
-		{ TARGET "json = yes", "data.conf:3: ", "\"json\" is not a key" },
-		{ "= 1\n" TARGET, "data.conf:1: ", "\"\" is not a key" },
+		{ TARGET "queue = 1\n", "data.conf:3: ", "\"queue\" is no key" },
+		{ TARGET "\n# x\nconfig = a", "data.conf:5: ", "\"config\" is no key" },
+		{ TARGET "json = yes", "data.conf:3: ", "\"json\" is no key" },
+		{ "= 1\n" TARGET, "data.conf:1: ", "\"\" is no key" },
 		{ TARGET "queues\n", "data.conf:3: ", "\"queues\" has no value" },
 		{ TARGET "queues =\n", "data.conf:3: ", "\"queues\" has no value" },
 		{ TARGET "queues = # 4\n", "data.conf:3: ", "\"queues\" has no value" },

@@ -47,7 +47,7 @@ same "$(rnbd list --json | jq -c .)" "[]" "no disks"
 
 echo "two concurrent attach --idempotent, of which one attaches, with and without a name"
 for named in "--name both" ""; do
-	# shellcheck disable=SC2086 # two words or none
+	# shellcheck disable=SC2206 # two words or none
 	at_once=(rnbd attach "$ADDR" disk0 $named --queues 1 --pool 4M --idempotent)
 	"${at_once[@]}" >"$OUT/both1" &
 	both=$!
