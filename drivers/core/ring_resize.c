@@ -2,20 +2,23 @@
 /*
  * Growing and shrinking of a control ring.
  *
- * Operation: flow.c decides when and by how much. A ring whose credits run low queues
- * slots_work, which allocates send slots and asks the peer for as many receive slots. If
- * the peer asks, slots_work allocates receive slots and answers. At the end of an
- * observation period in which few slots were in use, the ring gives up credits by spending
- * them on empty frames. A request or answer that cannot be sent for lack of a credit is
- * sent when one arrives.
+ * Operation: flow.c decides when a ring changes, and by how many slots. If the credits of a
+ * ring run low, slots_work allocates send slots and asks the peer for the same number of
+ * receive slots (control entry SLOTS). If the peer sends SLOTS, slots_work allocates the
+ * receive slots and answers with SLOTS_REPLY. At the end of an observation period in which
+ * few receive slots of the peer were in use, the ring gives up some of them: it sends SLOTS
+ * with a lower number, and spends one credit on a frame for each slot that it gives up. The
+ * peer does not post the slots of these frames again. A SLOTS or SLOTS_REPLY that cannot be
+ * sent for lack of a credit or send slot is sent as soon as both are available.
  *
- * Ownership: slots are in the lists of the ring. rnbd_ring_drain() ends slots_work.
+ * Ownership: all slots are in the lists of the ring, except new ones that slots_work has not
+ * added yet. rnbd_ring_drain() stops slots_work.
  *
- * Concurrency: ring->lock protects lists and numbers. Only slots_work allocates memory,
- * without that lock.
+ * Concurrency: ring->lock protects the lists and the numbers of slots. Only slots_work
+ * allocates memory, and it does so without ring->lock.
  *
- * Errors: a ring that gets no more memory continues with the slots that it has. A request
- * or an answer of the peer that is not valid is a protocol error.
+ * Errors: a ring that gets no more memory continues with the slots that it has. An invalid
+ * SLOTS or SLOTS_REPLY of the peer is a protocol error.
  */
 
 #include <linux/list.h>
@@ -42,16 +45,16 @@ static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
 	};
 
 	rnbd_encode_slots(&wire, info);
-	/* The caller has checked that it can be sent; a failure of the post ends the ring. */
+	/* The caller has checked that a frame can be opened, so an error means a failed ring. */
 	if (rnbd_ring_post_ctl(ring, &entry))
 		return;
-	/* Count it as a credit frame: users compare the other frames with their requests. */
+	/* Count a credit frame instead: users compare the other counters with their requests. */
 	ring->stats.frames_sent--;
 	ring->stats.entries_sent--;
 	ring->stats.credit_frames_sent++;
 }
 
-/* Count a received frame about slots as a credit frame. */
+/* Count a received frame with SLOTS or SLOTS_REPLY as a credit frame. */
 static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
@@ -61,7 +64,7 @@ static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_send_slots - send a waiting request for slots, and a waiting answer to one
+ * rnbd_ring_send_slots - send a waiting request for slots, and a waiting answer to the peer's
  * @ring: ring
  *
  * Called by rnbd_ring_send_due() only.
@@ -86,8 +89,8 @@ void rnbd_ring_send_slots(struct rnbd_ring *ring)
 }
 
 /*
- * Free unused send slots for which the peer has no receive slots. Returns true if any were
- * freed.
+ * Free unused send slots in excess of the number of receive slots that the peer has. Returns
+ * true if any were freed.
  */
 static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 {
@@ -109,20 +112,23 @@ static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 	return ring->nr_send < had;
 }
 
-/* Ask the peer to reduce its slots or our requests, and spend the credits that are given up. */
+/*
+ * Send SLOTS with fewer receive slots of the peer, or fewer requests in flight of this end.
+ * Spend one credit for each slot that is given up.
+ */
 static void rnbd_ring_give_up(struct rnbd_ring *ring, const struct rnbd_slots_info *info)
 {
 	u16 frames = ring->out.slots - info->slots;
 
 	rnbd_flow_ask(&ring->out, info);
 	rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS, info);
-	/* The frame with the request has spent the first of these credits. */
+	/* The frame with SLOTS has spent the first of these credits. */
 	while (frames-- > 1 && ring->live)
 		rnbd_ring_send_credits(ring);
 }
 
 /**
- * rnbd_ring_end_period - end an observation period, and give up what was not used
+ * rnbd_ring_end_period - end an observation period, and give up unused slots and requests
  * @ring: ring; call this every RNBD_RING_PERIOD
  *
  * Context: any, ring->lock held.
@@ -143,15 +149,15 @@ void rnbd_ring_end_period(struct rnbd_ring *ring)
 	}
 	rnbd_flow_end_period(out);
 	ring->period_from = jiffies;
-	/* The owner then reduces its charge. */
+	/* The work item then lets the owner reduce its charge. */
 	if (rnbd_ring_trim_send(ring))
 		rnbd_ring_kick(ring);
 }
 
 /**
  * rnbd_ring_enable_in - allow the peer to have requests in flight
- * @ring: ring of a connection whose peer is about to learn that it has joined its session
- * @max_depth: most requests that the peer may ask for
+ * @ring: ring of a connection that has joined its session; the peer must not know this yet
+ * @max_depth: maximum number of requests in flight that the peer may ask for
  *
  * Context: any; takes ring->lock.
  */
@@ -168,7 +174,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_enable_in);
 /**
  * rnbd_ring_enable_out - allow a ring to ask the peer for more slots and requests
  * @ring: ring of a connection that has joined its session; the peer must know this already
- * @max_depth: most requests to ask for; 0 if the peer sends the requests
+ * @max_depth: maximum number of requests in flight to ask for; 0 at the end that receives the
+ *	requests
  *
  * Context: any; takes ring->lock.
  */
@@ -185,7 +192,7 @@ void rnbd_ring_enable_out(struct rnbd_ring *ring, u16 max_depth)
 EXPORT_SYMBOL_GPL(rnbd_ring_enable_out);
 
 /**
- * rnbd_ring_short_of_depth - note that a request waits for a larger depth
+ * rnbd_ring_short_of_depth - note that a request waits because too many are in flight
  * @ring: ring
  *
  * Context: any, ring->lock held.
@@ -201,7 +208,7 @@ void rnbd_ring_short_of_depth(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_short_of_depth);
 
 /**
- * rnbd_ring_handle_slots - handle a request of the peer to change its slots or requests
+ * rnbd_ring_handle_slots - handle a request of the peer for other numbers of slots or requests
  * @ring: ring
  * @entry: entry of type SLOTS
  *
@@ -227,8 +234,8 @@ enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
 	if (!perr) {
 		ring->stats.shrunk += !!ring->in.retire;
 		/*
-		 * Needed without growth too: the owner frees the requests that the peer has
-		 * given up.
+		 * Queue slots_work even if no slots are added: it makes the owner free the
+		 * requests that the peer has given up.
 		 */
 		rnbd_ring_kick(ring);
 	}
@@ -271,7 +278,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_handle_slots_reply);
 
-/* Ask the owner whether the ring may have @more additional slots. */
+/* Let the owner charge the slots of the ring and @more additional ones, or refuse them. */
 static bool rnbd_ring_may_have(struct rnbd_ring *ring, u32 more)
 {
 	const struct rnbd_ring_ops *ops = ring->attr.ops;
@@ -286,7 +293,7 @@ static bool rnbd_ring_may_have(struct rnbd_ring *ring, u32 more)
 	return ops->charge(ring, slots);
 }
 
-/* Post added receive slots, and answer the peer. Slots that cannot be posted stay in @added. */
+/* Post the slots in @added, and answer the peer. Slots that cannot be posted stay in @added. */
 static void rnbd_ring_post_added(struct rnbd_ring *ring, struct list_head *added, u16 depth)
 {
 	struct rnbd_slot *slot, *next;
@@ -330,7 +337,7 @@ static void rnbd_ring_grow_in(struct rnbd_ring *ring)
 	rnbd_ring_free_slots(ring, &added, DMA_FROM_DEVICE);
 }
 
-/* Add send slots to the ring. If it is not live, they stay in @added. */
+/* Add send slots to the ring. If the ring is not live, the slots stay in @added. */
 static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, u32 nr)
 {
 	lockdep_assert_held(&ring->lock);
@@ -342,7 +349,7 @@ static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, 
 	ring->send_free += nr;
 }
 
-/* Allocate send slots, and ask the peer for as many receive slots. */
+/* Allocate send slots, and ask the peer for the same number of receive slots. */
 static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 {
 	struct rnbd_slots_info request;
@@ -365,7 +372,7 @@ static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 
 	spin_lock_irqsave(&ring->lock, flags);
 	rnbd_ring_add_send(ring, &added, nr);
-	/* Do not ask for receive slots that have no send slot. */
+	/* Do not ask for more receive slots than this end has send slots for. */
 	request.slots = clamp(ring->nr_send - 1, (int)ring->out.slots, (int)request.slots);
 	ring->slots_request = request;
 	ring->slots_request_pending = request.slots > ring->out.slots ||
@@ -389,7 +396,7 @@ void rnbd_ring_slots_work(struct work_struct *work)
 
 	rnbd_ring_grow_in(ring);
 	rnbd_ring_grow_out(ring);
-	/* The ring may have shrunk since the latest charge. */
+	/* Update the charge: the ring has possibly shrunk since the latest one. */
 	rnbd_ring_may_have(ring, 0);
 	memalloc_noio_restore(noio);
 }

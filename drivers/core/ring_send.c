@@ -5,18 +5,19 @@
  * Operation: the owner gathers entries in the open frame (rnbd_ring_open(),
  * rnbd_ring_add()) and sends it (rnbd_ring_send()). The SEND and the owner's data work
  * requests before it are one chain, posted at once. The completion of a signalled SEND
- * covers all work requests posted before it, data work requests and unsignalled SENDs, so
- * those need no signal. A SEND is signalled if the owner waits for its completion or if
- * half of the slots are in use, which saves an interrupt per frame on a quiet queue. Send
- * slots are used in order and are free again when their SEND has completed. ring_resize.c
- * adds and removes free slots only.
+ * shows that all work requests posted before it have completed too, so data work requests
+ * and other SENDs need no signal. A SEND is signalled only if the owner waits for its
+ * completion or if at least half of the send slots are in use: this saves an interrupt per
+ * frame on a quiet queue. Send slots are used in order. A slot is free again when the
+ * completion of its SEND, or of a later signalled SEND, was handled. ring_resize.c adds and
+ * removes free slots only.
  *
  * A credit is a receive slot of the peer. Every frame takes one credit and returns all
  * credits that its sender owes. The last credit and the last free send slot are reserved
- * for a credit frame. A ring sends one when it owes credits for half of its slots and no
- * open frame would carry them. A lack of credits cannot cause a deadlock: a frame that took
- * the last credit returned at least half a ring, so the two ends never both lack credits
- * while no frame is in flight.
+ * for a credit frame. A ring sends a credit frame when it owes credits for half of its
+ * receive slots and no open frame would carry them. A lack of credits cannot cause a
+ * deadlock: a frame that took the last credit returned credits for at least half of the
+ * slots, so the two ends never both lack credits while no frame is in flight.
  *
  * Ownership: the open frame belongs to the owner of the ring; a sent frame belongs to the
  * device until its SEND has completed.
@@ -77,7 +78,8 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entrie
  * either.
  *
  * Context: ring->lock held.
- * Return: false if there is no credit or slot, or a frame is open already.
+ * Return: false if the ring is not live, a frame is open already, or no credit or send slot is
+ * available (the last ones are reserved for a credit frame).
  */
 bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
 {
@@ -157,8 +159,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_add_ctl);
  * @entry: entry that fits the smallest slot
  *
  * Context: ring->lock held.
- * Return: 0, -EAGAIN if there is no credit or send slot, or another error, after which the
- * ring has failed.
+ * Return: 0, -EAGAIN if there is no credit or send slot, -ENOTCONN if the ring is not live, or
+ * the error of the device, after which the ring has failed.
  */
 int rnbd_ring_post_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry)
 {
@@ -215,7 +217,7 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
 			      ring->in.owed, ring->send_seq++, ring->attr.attempt);
 	ring->in.owed = 0;
-	/* Synchronise only what the device reads: not the gap between the two parts. */
+	/* Synchronise only what the device reads: not the gap between entries and inline data. */
 	ib_dma_sync_single_for_device(ring->dev, sge[0].addr, bytes, DMA_TO_DEVICE);
 	if (data)
 		ib_dma_sync_single_for_device(ring->dev, sge[1].addr, data, DMA_TO_DEVICE);
@@ -239,8 +241,8 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
  * @first: first work request of the owner's data chain, posted before the SEND, or NULL
  * @last: last work request of that chain, or NULL
  * @flags: IB_SEND_FENCE if the SEND must wait for RDMA READs posted earlier;
- *	IB_SEND_SIGNALED if the owner needs rnbd_ring_ops.sent for this frame. Otherwise the
- *	call for a later signalled frame covers this one
+ *	IB_SEND_SIGNALED if the owner needs a call of rnbd_ring_ops.sent for this frame.
+ *	Without it, the call for a later signalled frame reports this frame, too
  *
  * Context: ring->lock held.
  * Return: 0, or an error, after which the ring has failed.

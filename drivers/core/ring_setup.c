@@ -5,10 +5,10 @@
  * Operation: rnbd_ring_create() allocates and maps the first slots and posts the receive
  * slots, so the peer may send as soon as the connection is established. The queue pair and
  * the completion queue are large enough for the maximum number of slots. rnbd_ring_drain()
- * waits until the device no longer uses any slot; rnbd_ring_destroy() unmaps and frees the
- * slots. If the owner keeps slots (ring_slots.c), the next rnbd_ring_create() maps them
- * again, and rnbd_ring_free() frees them. A work item per polled ring drains it, so that
- * several rings drain concurrently.
+ * waits until the device no longer uses any slot; rnbd_ring_destroy() unmaps all slots and
+ * frees them, except those that the owner keeps (ring_slots.c). The next rnbd_ring_create()
+ * maps the kept slots again, and rnbd_ring_free() frees them. Each polled ring has a work
+ * item that drains it, so that several rings drain concurrently.
  *
  * Ownership: see ring.c.
  *
@@ -35,7 +35,7 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		/* A frame arrived before the connection manager's last message. */
+		/* A frame arrived before the last message of the setup: the connection exists. */
 		rdma_notify(ring->cm_id, event->event);
 		break;
 	case IB_EVENT_SQ_DRAINED:
@@ -50,7 +50,7 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* The CQ pool of the device has no polled CQs. */
+/* Allocate a separate CQ for a polled ring: the CQ pool of the device has no polled CQs. */
 static int rnbd_ring_get_cq(struct rnbd_ring *ring)
 {
 	const struct rnbd_ring_attr *attr = &ring->attr;
@@ -114,7 +114,7 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
  */
 int rnbd_ring_setup_init(void)
 {
-	/* WQ_MEM_RECLAIM: writeback may wait for the teardown of a connection. */
+	/* WQ_MEM_RECLAIM: writeback can wait for the teardown of a connection. */
 	rnbd_ring_wq = alloc_workqueue("rnbd-ring", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return rnbd_ring_wq ? 0 : -ENOMEM;
 }
@@ -176,7 +176,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	rnbd_quirks_init(&ring->quirks, ring->dev);
 	rnbd_ring_reset(ring);
 
-	/* A credit frame needs one more send; ib_drain_qp() posts one more of each kind. */
+	/* One more SEND is for a credit frame; ib_drain_qp() posts one more SEND and receive. */
 	qp_attr.cap.max_send_wr = attr->slots + 1 + attr->data_wrs + 1;
 	qp_attr.cap.max_recv_wr = attr->slots + 1;
 	/* one for entries, one for inline data */
@@ -235,9 +235,9 @@ EXPORT_SYMBOL_GPL(rnbd_ring_create);
  * @peer_slots: receive slots that the peer has announced, or 0 if this is not known yet
  *
  * The target calls this before it accepts the connection. The client calls it twice: with 0
- * before it connects, because a frame of the target may arrive before the event that
- * reports the acceptance, and again after that event. Between the two calls the ring
- * receives, but has no credit to send.
+ * before it connects, because a frame of the target can arrive before the event that
+ * reports the acceptance, and with the announced number after that event. Between the two
+ * calls the ring receives, but has no credit to send.
  *
  * Context: any.
  * Return: 0, or -ENOTCONN if the ring has failed already.
@@ -295,10 +295,10 @@ EXPORT_SYMBOL_GPL(rnbd_ring_query_remote_access);
  * @left: result: remote access flags that the device still reports
  *
  * The connection manager enables remote access on every queue pair that it connects. A
- * client offers no memory, so it disables the access: then even a key leaked by another
- * program cannot be used. The target disables it until a further queue has joined. The
- * drivers irdma and bnxt_re report success but change nothing, so the flags are read back;
- * a driver that cannot report them is trusted.
+ * client offers no memory, so it disables remote access on all its queue pairs. The target
+ * disables remote access on a further queue until the queue has joined its session. The
+ * drivers irdma and bnxt_re report success but leave access enabled, so the flags are read
+ * back. If a driver cannot report the flags, its success is trusted and @left is 0.
  *
  * Context: process context, may sleep.
  * Return: 0 or the errno with which the driver refuses to change the flags.
@@ -351,8 +351,8 @@ void rnbd_ring_drain_start(struct rnbd_ring *ring)
 		return;
 	rnbd_ring_fail(ring, "connection closed by this end");
 	/*
-	 * Posters test ring->live under the lock. After this section no work request can
-	 * follow those of the drain, and a late rnbd_ring_start() cannot set live.
+	 * Functions that post to the send queue test ring->live under the lock. So after this
+	 * section none of them posts, and a late rnbd_ring_start() cannot set live.
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
 	WRITE_ONCE(ring->live, false);
@@ -371,7 +371,7 @@ EXPORT_SYMBOL_GPL(rnbd_ring_drain_start);
  * @ring: ring; a ring that was never created is fine
  *
  * Moves the queue pair to the error state. On return no callback of the ring runs or will
- * run, and the device uses none of its memory and none of the owner's work requests.
+ * run, and the device uses no memory of the ring and none of the owner's work requests.
  *
  * Context: process context, may sleep; not a completion handler.
  */
@@ -386,7 +386,7 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 		flush_work(&ring->drain_work);
 	else
 		ib_drain_qp(ring->qp);
-	/* The work posts nothing on a ring that is not live, and is not queued again. */
+	/* slots_work posts nothing on a ring that is not live, and is not queued again. */
 	cancel_work_sync(&ring->slots_work);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);

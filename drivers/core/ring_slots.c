@@ -4,9 +4,9 @@
  *
  * Operation: a slot is a buffer for one frame, mapped for the device. A new connection
  * begins with a few slots in each direction; ring_resize.c adds and frees further ones. If
- * rnbd_ring_attr.keep is set, the slots with which a connection begins are unmapped at its
- * end, but stay allocated for the next one: writeback may wait for that connection, so its
- * setup must not depend on free memory.
+ * rnbd_ring_attr.keep is set, this number of slots stays allocated, but unmapped, when a
+ * connection ends: writeback can wait for the next connection, so the setup of the next
+ * connection must not depend on free memory.
  *
  * Ownership: a slot is in a list of the ring or in a list of the caller.
  *

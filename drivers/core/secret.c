@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Written form of the secret of a host, in files and in configfs.
+ * Text form of the secret of a host, in files and in configfs.
  *
  * Operation: the text has a prefix with a version, the secret in hexadecimal digits, and a
- * checksum, so that a typing error does not give another valid secret. The tool uses this file
- * too.
+ * checksum, so that a typing error does not give another valid secret. The user-space tool rnbd
+ * is compiled with this file, too.
  * Ownership: nothing is allocated or kept; the caller wipes its secrets.
  * Concurrency: pure functions, any context.
  * Errors: rnbd_secret_parse() returns an error message that does not quote the text.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Written form of the secret of a host. See secret.c. */
+/* Text form of the secret of a host. See secret.c. */
 #ifndef RNBD_CORE_SECRET_H
 #define RNBD_CORE_SECRET_H
 
@@ -7,11 +7,11 @@
 #include <rnbd/wire.h>
 
 #define RNBD_SECRET_PREFIX	"rnbd-secret:1:"
-/* Written to configfs instead of a secret: remove the secret. */
+/* Word that is written to configfs instead of a secret to remove the secret */
 #define RNBD_SECRET_NONE	"none"
-/* Written to configfs instead of the old secret: use the present secret. */
+/* Word that is written to old_secret in configfs to copy the present secret there */
 #define RNBD_SECRET_CURRENT	"current"
-/* Prefix, hexadecimal secret, colon, checksum of 8 digits, NUL */
+/* Bytes of the text: prefix, hexadecimal secret, colon, checksum of 8 digits, NUL */
 #define RNBD_SECRET_TEXT_SIZE	(sizeof(RNBD_SECRET_PREFIX) + \
 				 2 * RNBD_SECRET_SIZE + 1 + 8)
 

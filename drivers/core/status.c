@@ -4,9 +4,9 @@
  *
  * Operation: the target maps the errno of its storage to a status, and the client maps the
  * status to the errno of its disk. The two mappings keep three classes apart. An error of the
- * storage fails the request that met it, and is never a path error, because another path leads
- * to the same storage. A target that has lost its storage, or its own path to it, counts as a
- * lost path. A shortage of memory is temporary: the client sends the request again.
+ * storage fails the request, and is never a path error, because another path leads to the same
+ * storage. If the target has lost its storage, or its own path to the storage, the client reports
+ * a path error. A shortage of memory is temporary: the client sends the request again.
  * Documentation/reference/protocol-errors.rst has the table.
  * Ownership: none.
  * Concurrency: pure functions, any context.
@@ -64,12 +64,12 @@ EXPORT_SYMBOL_GPL(rnbd_errno_status);
  * rnbd_status_errno - map the status of a reply to an errno of the block layer
  * @status: enum rnbd_status of a reply
  *
- * Among these the kernel treats only -ENOLINK (BLK_STS_TRANSPORT) as a path error, see
- * blk_path_error(). -ENOMEM (BLK_STS_RESOURCE) means that the request was not executed and
- * must be sent again.
+ * -ENOMEM (BLK_STS_RESOURCE) means that the request was not executed and that the client must
+ * send it again. Of the other results, the kernel treats only -ENOLINK (BLK_STS_TRANSPORT) as a
+ * path error, see blk_path_error().
  *
  * Context: any.
- * Return: 0 or a negative errno that errno_to_blk_status() maps to a status of its own.
+ * Return: 0, or a negative errno for which errno_to_blk_status() has a specific blk_status_t.
  */
 int rnbd_status_errno(u16 status)
 {

@@ -10,12 +10,12 @@
  * item runs, the work item creates nothing. Received frames are dispatched by type: requests to
  * request.c, control entries to control.c.
  *
- * Ownership: the session owns the connection id. While a queue is joining the session, the
- * queue owns it.
+ * Ownership: the session owns the connection ids of its queues. A further queue owns its
+ * connection id itself until it has joined the session.
  *
  * Concurrency: s->conn.connecting makes the teardown wait until the work item has finished with
  * the queue. Frames and completions of one queue are handled one at a time, in softirq context.
- * Events of a connection may arrive before the connection is accepted.
+ * Events of a connection can arrive before the connection is accepted.
  *
  * Errors: a failed setup, a protocol error or a failed ring closes the session, or only the
  * queue if it has not joined the session. The teardown frees the remaining resources.
@@ -72,7 +72,7 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 	if (unlikely(perr))
 		return perr;
 
-	/* The frame may have returned credits that replies wait for. */
+	/* Send waiting replies: the frame has possibly returned credits. */
 	rnbdt_queue_kick(q);
 	return RNBD_PERR_NONE;
 }
@@ -109,7 +109,7 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	struct rnbdt_session *s = q->session;
 
 	rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
-	/* A peer that has not joined is not authenticated: keep the claim of the session. */
+	/* Before a queue has joined, its peer is unauthenticated and must not cost the claim. */
 	if (rnbdt_queue_joined(q))
 		WRITE_ONCE(s->account.no_claim, true);
 	pr_warn_ratelimited("session %u: host %pUb: protocol error on queue %u: %s\n",
@@ -151,10 +151,10 @@ static const struct rnbd_ring_ops rnbdt_ring_ops = {
 /**
  * rnbdt_queue_create_ring - create the queue pair of a queue and start its ring
  * @q: queue without a ring
- * @req: connection request, which names slots and slot size in bytes
+ * @req: connection request, with the number of slots and the slot size in bytes
  *
  * Context: accept work; may sleep.
- * Return: 0 or a negative errno; -EINVAL if the device cannot serve the ring.
+ * Return: 0 or a negative errno; -EINVAL if the ring exceeds the limits of the device.
  */
 static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 				   const struct rnbd_conn_req *req)
@@ -179,11 +179,14 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 	if (ret)
 		return ret;
 	rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
-	/* The client has posted the same minimum number of receive slots. */
+	/* Like this end, the client has posted the minimum number of receive slots. */
 	return rnbd_ring_start(&q->ring, RNBD_RING_SLOTS_MIN);
 }
 
-/* Handle an event of a connection. Always return 0: the teardown destroys the connection id. */
+/*
+ * Handle an event of a connection. Always return 0: otherwise the connection manager would
+ * destroy the connection id, which the teardown destroys.
+ */
 static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 				struct rdma_cm_event *event)
 {
@@ -213,7 +216,7 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
  * @retry_ms: milliseconds until the client should retry, or 0
  *
  * A connection must not be rejected after rdma_accept(): the InfiniBand connection manager
- * would repeat its answer for a minute and keep the id until then.
+ * would continue to repeat its acceptance for a minute, and keep the id for that time.
  *
  * Context: process context; may sleep.
  */
@@ -228,8 +231,8 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 }
 
 /*
- * Deny access to the pool to the peer of a queue that has not joined. The connection manager
- * enables remote access when it accepts a connection; SECURITY.md describes the consequences.
+ * Deny the peer of a queue that has not joined access to the pool. The connection manager has
+ * enabled this access for a moment, when it accepted the connection; see SECURITY.md.
  */
 static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 {
@@ -267,7 +270,7 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	param.private_data = &rep;
 	param.private_data_len = sizeof(rep);
 
-	/* Exclude event handlers of the connection until remote access is disabled. */
+	/* Delay the event handler of the connection until remote access is disabled. */
 	rdma_lock_handler(q->cm_id);
 	ret = rdma_accept(q->cm_id, &param);
 	if (!ret && q->index) {
@@ -289,7 +292,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 	int ret = 0;
 
 	if (rnbdt_queue_is_over(q)) {
-		/* If the client still waits, its connection was evicted: let it retry. */
+		/* If the client still waits, the target ended the connection: request a retry. */
 		rnbdt_reject(q->cm_id, RNBD_ST_BUSY, 0);
 		return;
 	}
@@ -321,13 +324,13 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 
 static void rnbdt_session_connected(struct rnbdt_session *s)
 {
-	/* Read the host now: the session may drop it once the host is unlocked. */
+	/* The host exists at least until connecting is 0, because the teardown waits for that. */
 	struct rnbdt_host *host = s->host;
 
 	rnbdt_host_lock(host);
 	s->conn.connecting--;
 	rnbdt_host_unlock(host);
-	/* The caller holds a reference on the session. */
+	/* The session still exists, because the caller holds a reference on it. */
 	wake_up(&s->conn.wait);
 }
 
@@ -335,12 +338,12 @@ static void rnbdt_accept_work(struct work_struct *work)
 {
 	struct rnbdt_queue *q = container_of(work, struct rnbdt_queue, accept.accept_work);
 	struct rnbdt_session *s = q->session;
-	/* Memory reclaim may wait for a disk of this client. */
+	/* Allocate without I/O: memory reclaim can wait for a disk of a client on this machine. */
 	unsigned int noio = memalloc_noio_save();
 
 	rnbdt_queue_accept(q);
 	complete_all(&q->accept.ended);
-	/* The queue may be freed after this call. */
+	/* The queue can be freed after this call. */
 	rnbdt_session_connected(s);
 	rnbdt_session_put(s);
 	memalloc_noio_restore(noio);
@@ -363,10 +366,11 @@ void rnbdt_accept_init(struct rnbdt_queue *q)
  * @q: queue prepared by rnbdt_accept_init() and counted in s->conn.connecting
  * @conn: connection parameters with the limits of the client's device
  *
- * Both steps take long. The connection manager holds the lock of the listener while it calls
- * the handler of a connection request, so all other clients would have to wait.
+ * Creating the ring and accepting the connection take long. The handler of a connection request
+ * must not do this, because the connection manager holds the lock of the listener while it calls
+ * the handler, so all other clients would have to wait.
  *
- * Context: handler of the connection.
+ * Context: handler of the connection request.
  */
 void rnbdt_accept(struct rnbdt_queue *q, const struct rdma_conn_param *conn)
 {

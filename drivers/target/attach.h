@@ -5,14 +5,14 @@
  * Operation: the client attaches an export under a handle (attach_ctl.c). Each request names its
  * attachment, which leads to the backend and the limits of the export. The client or the target
  * closes an attachment; a closed one accepts no request. When its last request is done, the
- * attachment leaves the export (attached.c). Its structure remains for late requests until the
- * client has detached it or uses the index again.
+ * attachment leaves the export (attached.c). Its structure remains, so that late requests find it
+ * and are answered, until the client has detached it or uses the index again.
  *
  * Ownership: the session owns the attachment. The export and its backend exist as long as an
  * attachment is bound to them. Each request in flight holds a reference on its attachment.
  *
  * Concurrency: the member documentation names the lock of each member. Frame handlers look up an
- * attachment under RCU. Constant members are set before frame handlers can find it.
+ * attachment under RCU. Constant members are set before frame handlers can find the attachment.
  */
 #ifndef RNBDT_ATTACH_H
 #define RNBDT_ATTACH_H
@@ -63,9 +63,9 @@ struct rnbdt_resize {
 /**
  * struct rnbdt_submit - requests of one queue on the way to the storage of one export
  * @att: attachment; constant
- * @queue: queue of the requests, or NULL before its first request; only set by the frame handler
- *	of that queue. While the host is in a cgroup, rnbdt_attach.submits[0] takes the requests
- *	of all queues
+ * @queue: queue to which this structure belongs, or NULL before the first request from that queue;
+ *	only set by the frame handler of that queue. While the host is in a cgroup,
+ *	rnbdt_attach.submits[0] takes the requests of all queues
  * @todo: requests to submit, newest first
  * @submit_work: submits @todo, on the work queue of the backend
  * @submitter: task that is running @submit_work, or NULL; read without a lock
@@ -83,8 +83,9 @@ struct rnbdt_submit {
  * @entry: in rnbdt_ctl.detaches while the control work must handle the DETACH
  * @asked: the client has sent the DETACH and waits for the end of the attachment
  * @replaced: another attachment takes the index; a DETACH is no longer accepted
- * @keep_owner: the DETACH does not end the ownership of an exclusive export, or the ownership
- *	was already ended for it; only the control work uses it once @asked is set
+ * @keep_owner: the control work must not end the ownership of an exclusive export: the client
+ *	keeps the ownership, or the control work has ended it already for this DETACH; used only
+ *	by the control work once @asked is set
  * @id: id of the DETACH, which the answer repeats
  *
  * Protected by the lock of the ring of queue 0.
@@ -119,7 +120,7 @@ struct rnbdt_attach_events {
  * @handle: handle; constant
  * @name: name of the export, for messages; constant
  * @ref: requests in flight; killed when the attachment closes
- * @state: enum rnbdt_attach_state; written under the host lock, read without
+ * @state: enum rnbdt_attach_state; written under the host lock, read without a lock
  * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; lock of attached.c
  * @host_entry: in the hash table of attached.c while @export is set; lock of attached.c, RCU
@@ -133,20 +134,20 @@ struct rnbdt_attach_events {
  *	written under the host lock
  * @resize: reports of the capacity to the client
  * @events: events to report to the client
- * @nr_submits: number of members of @submits
+ * @nr_submits: number of elements of @submits
  * @submits: requests on the way to the storage, by queue; NULL once the attachment leaves its
  *	export
- * @charged: bytes of its memory that are charged to the host; host lock
+ * @charged: bytes of memory of the attachment that are charged to the host; host lock
  * @sched: scheduler of @backend; valid as long as @backend
- * @lane: lane of the host at this storage; written under the lock of @sched, read without
+ * @lane: lane of the host at this storage; written under the lock of @sched, read without a lock
  * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
- *	submits them; written under the lock of @sched, read without
+ *	submits them; written under the lock of @sched, read without a lock
  * @disk: node of the attachment in @sched; the lock of @sched
  * @sched_entry: in the list of attachments of @sched_session; lock of sched_group.c
- * @sched_host: the host at this storage; host lock, constant while requests are in flight
- * @sched_session: the session at this storage; as @sched_host
+ * @sched_host: group of the host in @sched; host lock, constant while requests are in flight
+ * @sched_session: group of the session in @sched; locked as @sched_host
  * @closed_work: removes the attachment from its export when @ref is zero, on rnbdt_attach_wq
- * @free_work: frees the attachment after a grace period, when no frame handler can have it
+ * @free_work: frees the attachment after a grace period, when no frame handler can use it
  */
 struct rnbdt_attach {
 	struct rnbdt_session *session;

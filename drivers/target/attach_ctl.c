@@ -5,27 +5,29 @@
  * Operation
  *
  * Queue 0 of a live session receives these requests as control entries. The frame handler
- * records a DETACH in its attachment and puts other requests into slots; the control work
- * handles both. ATTACH binds an attachment under the handle that the client chose. The answer
- * contains the properties of the export, and a repeated ATTACH gets the same answer. An ATTACH
- * for an index whose former attachment has not ended is answered with RNBD_ST_BUSY. DETACH
- * closes an attachment and is answered when the storage has completed the requests of the
- * attachment; then the client may use the index again.
+ * records a DETACH in its attachment and puts any other request into a slot of the session
+ * (ctl.c); the control work handles both. For an ATTACH, the control work binds a new attachment
+ * to the export, under the handle that the client chose. The answer contains the properties of
+ * the export. A repeated ATTACH binds nothing and is answered again. An ATTACH for an index
+ * whose former attachment has not ended is answered with RNBD_ST_BUSY. A DETACH closes an
+ * attachment. It is answered when the storage has completed the requests of the attachment; then
+ * the client may use the index again.
  *
  * Ownership: s->attaches owns the attachments. A closed attachment remains there until it is
- * detached or replaced. After a DETACH the index keeps the generation, so that the target can
- * distinguish late requests from invalid ones.
+ * detached or replaced. After a DETACH, s->attaches keeps the generation of the handle at its
+ * index, so that the target can distinguish late requests from invalid ones.
  *
  * Concurrency: the control work of a session runs once at a time and locks only the host, so hosts
  * do not wait for each other. For a request that changes the configuration (the owner of an
  * exclusive export, or the capacity of an export), it takes rnbdt_lock for writing instead. Memory
- * is allocated without these locks and without I/O: reclaim may wait for a disk of the client.
+ * is allocated without these locks, and without I/O, because memory reclaim can wait for a disk of
+ * a client on this machine.
  *
  * Errors: exports that a client may not use look to the client like exports that do not exist.
- * A host that asks too often gets RNBD_ST_LIMIT, so it cannot try many names. If an allocation
- * fails, the answer is RNBD_ST_BUSY: without memory reclaim, per-CPU memory is allocated only
- * from a small stock, which a work item of the kernel refills. A malformed entry, or an entry
- * that finds no free slot, is a protocol error.
+ * A host that sends too many ATTACHs gets RNBD_ST_LIMIT, so it cannot try many names. If an
+ * allocation fails, the answer is RNBD_ST_BUSY, because a retry can succeed: an allocation
+ * without I/O gets per-CPU memory only from a small stock, which a work item of the kernel
+ * refills. A malformed entry, or an entry that finds no free slot, is a protocol error.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -89,8 +91,8 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
 }
 
 /*
- * Compare an ATTACH with the attachment that has or had its index. Return RNBD_ST_OK if a new
- * attachment may use the index.
+ * Compare the handle in an ATTACH with the present or former attachment at the same index. Return
+ * RNBD_ST_OK if a new attachment may use the index.
  */
 static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 			     const struct rnbd_attach_info *info)
@@ -110,7 +112,7 @@ static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 	       RNBD_ST_OK : RNBD_ST_BUSY;
 }
 
-/* Test whether a request repeats the ATTACH of @old, the answer to which may be lost. */
+/* Test whether a request repeats the ATTACH of @old, for example because the answer was lost. */
 static bool rnbdt_is_repeated(const struct rnbdt_attach *old, const struct rnbd_attach_info *info)
 {
 	return old && rnbd_handle_equal(&old->handle, &info->handle) &&
@@ -131,7 +133,7 @@ static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 	return att;
 }
 
-/* Answer a repeated ATTACH. The client may use the capacity in this answer from now on. */
+/* Answer a repeated ATTACH. From then on, the client may use the capacity in the answer. */
 static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
 	rnbdt_fill_grant(att, grant);
@@ -141,9 +143,9 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 }
 
 /**
- * struct rnbdt_new - state of an ATTACH that is kept while the lock is dropped
+ * struct rnbdt_new - state of the handling of an ATTACH, kept while the host is not locked
  * @att: allocated attachment that is not bound, or NULL
- * @used: the session owns @att
+ * @used: @att was bound, and the session owns it
  * @charged: the request was charged to the rate limit of the host
  * @nomem: the allocation of @att failed
  * @config: the request changes the configuration, so rnbdt_lock is taken for writing
@@ -198,7 +200,7 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *n
 	rnbdt_fill_grant(att, &slot->grant);
 	att->resize.reported = slot->grant.geo.capacity;
 	att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
-	/* rnbdt_attach_prepare() has reserved the entry. */
+	/* This allocates nothing, because rnbdt_attach_prepare() has reserved the entry. */
 	xa_store(&s->attaches, att->handle.index, att, GFP_NOWAIT);
 	if (old)
 		rnbdt_attach_free(old);
@@ -206,9 +208,9 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *n
 }
 
 /*
- * Handle an ATTACH. The caller sends the answer under the same lock, so that no event about the
- * attachment precedes it. Return false if the caller must first allocate the attachment
- * without the lock, or lock the configuration.
+ * Handle an ATTACH. The caller sends the answer before it releases the lock, so that no event
+ * about the attachment precedes the answer. Return false if the caller must first release the
+ * lock, allocate the attachment or lock the configuration, and call this function again.
  */
 static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot,
 				struct rnbdt_new *new)
@@ -226,7 +228,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		status = RNBD_ST_SHUTDOWN;
 	else if (!repeated)
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
-	/* Do not charge a request that is answered with BUSY: the client must repeat it. */
+	/* Take no rate-limit token if the answer is BUSY: the client must repeat the request. */
 	if (status != RNBD_ST_BUSY && status != RNBD_ST_SHUTDOWN && !new->charged) {
 		status = rnbdt_rate_attach(s->host) ?: status;
 		new->charged = true;
@@ -238,7 +240,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	} else if (!status) {
 		bool config = new->config;
 
-		/* Only a writer of rnbdt_lock may make the change, after it has checked again. */
+		/* To change the configuration, lock rnbdt_lock for writing and check again. */
 		new->config = config || rnbdt_bind_is_config(s, export);
 		if (new->config != config || !new->att)
 			return false;
@@ -306,7 +308,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 
 /*
  * Handle an ATTACH that only ends an ownership and attaches nothing. A client can send any number
- * of them, so the configuration is locked only if the host has an ownership to end.
+ * of such requests, so the configuration is locked only if the host owns the export.
  */
 static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
@@ -343,7 +345,7 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 }
 
 /*
- * Handle a DETACH for which the frame handler found no attachment: the DETACH may have arrived
+ * Handle a DETACH for which the frame handler found no attachment: possibly the DETACH arrived
  * before the control work had handled the ATTACH.
  */
 static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
@@ -366,8 +368,8 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 }
 
 /*
- * End the ownership that began with an attachment, before its DETACH is answered. The next owner
- * waits until the attachment has ended, see bind.c.
+ * Close an attachment and end the ownership of its exclusive export, before the DETACH is
+ * answered. An ATTACH of the next owner is answered with BUSY until the attachment has ended.
  */
 static void rnbdt_detach_owner(struct rnbdt_attach *att)
 {
@@ -375,14 +377,14 @@ static void rnbdt_detach_owner(struct rnbdt_attach *att)
 	rnbdt_attach_close(att, RNBD_ST_OK);
 	rnbdt_owner_detach(att);
 	att->detach.keep_owner = true;
-	/* Handle the DETACH again; rnbdt_attach_closed_work() may have queued it already. */
+	/* Queue the DETACH again, unless rnbdt_attach_closed_work() has done so already. */
 	rnbdt_ctl_ended(att);
 	up_write(&rnbdt_lock);
 }
 
 /*
- * Close attachments that have a DETACH, and answer it for those that have ended. Return true
- * if more may be left: a session may have thousands.
+ * Close attachments that have a DETACH, and answer the DETACHs of attachments that have ended.
+ * A session can have thousands, so handle a limited number. Return true if some are possibly left.
  */
 static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 {
@@ -395,7 +397,7 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 		att = rnbdt_ctl_next_detach(s);
 		if (!att)
 			break;
-		/* From now on only disks that are still attached justify a claim, see claim.c. */
+		/* From now on, the session leaves a claim only for attachments still open. */
 		s->account.claims = false;
 		owner = att->owner_generation && !att->detach.keep_owner;
 		if (owner)
@@ -439,7 +441,7 @@ void rnbdt_ctl_work(struct work_struct *work)
 	u32 i;
 
 	for (i = 0; more && i < RNBD_CTL_OPEN_MAX; i++) {
-		/* DETACHs first: they may free an index that a waiting ATTACH names. */
+		/* Handle DETACHs first: they can free an index that a waiting ATTACH names. */
 		more = rnbdt_handle_detaches(s);
 		slot = rnbdt_ctl_next(s);
 		if (!slot)
@@ -480,7 +482,7 @@ static enum rnbd_proto_err rnbdt_take_slot(struct rnbdt_session *s,
 	return perr;
 }
 
-/* Record a DETACH in its attachment. Set @noted if there is one that had no DETACH. */
+/* Record a DETACH in its attachment. Set @noted if the attachment exists and had no DETACH. */
 static enum rnbd_proto_err rnbdt_note_detach(struct rnbdt_session *s,
 					     const struct rnbd_ctl_entry *entry, bool *noted)
 {

@@ -15,11 +15,12 @@
  * the backend open. Frame handlers find attachments under RCU, so an attachment is freed after
  * a grace period.
  *
- * Concurrency: the host of an attachment is locked to change it. Hosts share the lists of the
- * exports and the table of attachments, which rnbdt_attached_lock protects. A writer of
- * rnbdt_lock may walk the lists without that lock. Code that has locked a host finds the
- * attachments of that host in the table under RCU. No task waits for the end of an attachment:
- * the last attachment of an export or of a session queues the work item that continues.
+ * Concurrency: to change an attachment, its host is locked. Hosts share the lists of the exports
+ * and the table of attachments, which rnbdt_attached_lock protects. A writer of rnbdt_lock may
+ * walk the lists without rnbdt_attached_lock. Code that has locked a host finds the attachments
+ * of that host in the table under RCU. No task waits for the end of an attachment: when the last
+ * attachment of a disabled export or of a closing session ends, its end queues the work item that
+ * closes the backend or continues the teardown.
  *
  * Errors: none. The storage can delay the end of an attachment without a time limit.
  */
@@ -50,7 +51,7 @@
 #include "session.h"
 #include "target.h"
 
-/* Buckets of the table of attachments, by host and name of the export; there may be thousands. */
+/* Number of buckets of the table of attachments, by host and export name */
 #define RNBDT_ATTACHED_BUCKETS	4096
 
 /* Protects the table, and the lists and numbers of attachments of all exports. */
@@ -96,7 +97,7 @@ static void rnbdt_attach_set_charge(struct rnbdt_attach *att, u32 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + more);
 	atomic64_add(more, &rnbdt_attached_memory);
-	/* The caller may read other sums next. Pairs with the barriers in queue_budget.c. */
+	/* Charge before the caller reads other sums. Pairs with the barriers in queue_budget.c. */
 	smp_mb__after_atomic();
 	att->charged = bytes;
 }
@@ -127,11 +128,11 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	struct rnbdt_host *host = s->host;
 	u32 i;
 
-	/* The work items have no requests left, but may not have returned yet. */
+	/* The work items have no requests left, but are possibly still running. */
 	for (i = 0; i < att->nr_submits; i++)
 		flush_work(&att->submits[i].submit_work.work);
 	cancel_delayed_work_sync(&att->resize.resize_work);
-	/* Free these now: the client decides how long the closed attachment remains. */
+	/* Free att->submits now: the client decides how long the closed attachment remains. */
 	kfree(att->submits);
 	att->submits = NULL;
 
@@ -139,7 +140,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	rnbdt_attached_remove(att);
 	rnbdt_attach_charge(att);
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
-	/* The client may wait for this to detach the attachment or to reuse its index. */
+	/* If the client has sent a DETACH, let the control work answer it now. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE) {
 		rnbdt_ctl_ended(att);
 		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
@@ -147,7 +148,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	if (--s->nr_bound)
 		goto unlock;
 	host->nr_active--;
-	/* A waiting teardown continues now; it may free @s once the host is unlocked. */
+	/* A waiting teardown continues now; it can free @s once the host is unlocked. */
 	if (s->teardown.parted)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 unlock:
@@ -185,7 +186,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 		return NULL;
 	att->nr_submits = s->granted.nr_queues;
 	att->submits = kcalloc(att->nr_submits, sizeof(*att->submits), GFP_KERNEL);
-	/* Per-CPU memory may be unavailable temporarily, see attach_ctl.c. */
+	/* Per-CPU memory can be unavailable temporarily, see attach_ctl.c. */
 	if (!att->submits || !rnbdt_sched_alloc(att) ||
 	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL | __GFP_NOWARN)) {
 		rnbdt_sched_free(att);
@@ -221,7 +222,7 @@ void rnbdt_attach_forget(struct rnbdt_attach *att)
 
 /**
  * rnbdt_attach_free - free an attachment
- * @att: attachment that is closed or was never bound, and that can no longer be found
+ * @att: attachment that is closed or was never bound, and that is no longer in s->attaches
  *
  * Context: process context, host of the session locked unless @att was never bound; frees
  * after a grace period.
@@ -243,7 +244,7 @@ static struct hlist_head *rnbdt_attached_bucket(const struct rnbdt_host *host, c
 /**
  * rnbdt_attached_next - find the next attachment of a host to an export with a given name
  * @host: host
- * @name: name of the export; exports that were removed from configfs may have had it, too
+ * @name: name of the export; the result can belong to a removed export that had the same name
  * @att: previous result, or NULL to find the first attachment
  *
  * Context: @host locked, RCU read side during the whole walk.
@@ -258,7 +259,7 @@ struct rnbdt_attach *rnbdt_attached_next(const struct rnbdt_host *host, const ch
 
 	rnbdt_assert_host(host);
 
-	/* Attachments of other hosts come and go; RCU keeps their memory and their sessions. */
+	/* Attachments of other hosts can leave the table now; RCU keeps them and their sessions. */
 	while ((node = rcu_dereference(*link))) {
 		att = hlist_entry(node, struct rnbdt_attach, host_entry);
 		if (att->session->host == host && !strcmp(att->name, name))
@@ -297,7 +298,8 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
  * rnbdt_attached_remove - unbind an attachment from its export
  * @att: attachment without requests, bound to an export
  *
- * The export may be freed afterwards.
+ * If @att was the last attachment of a disabled export, the export can be freed once the caller
+ * has unlocked the host.
  *
  * Context: host of the session locked.
  */
@@ -315,7 +317,7 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 	hlist_del_rcu(&att->host_entry);
 	WRITE_ONCE(export->nr_attached, export->nr_attached - 1);
 	atomic_dec(&export->nr_closing);
-	/* The export may be freed once rnbdt_lock is released. */
+	/* The export is not freed yet: disable_work waits for the caller to release rnbdt_lock. */
 	if (!export->nr_attached && !export->enabled)
 		queue_work(rnbdt_disable_wq, &export->disable_work);
 	spin_unlock(&rnbdt_attached_lock);
@@ -338,7 +340,7 @@ void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
 	atomic_inc(&att->export->nr_closing);
 	if (status)
 		rnbdt_ctl_closed(att, status);
-	/* rnbdt_may_submit() refuses the requests that waited in front of the storage. */
+	/* Submit the requests that wait in the scheduler: rnbdt_may_submit() refuses them. */
 	rnbdt_sched_release(att);
 	percpu_ref_kill(&att->ref);
 }
@@ -390,7 +392,7 @@ void rnbdt_attached_revoke(struct rnbdt_export *export)
 	lockdep_assert_held_write(&rnbdt_lock);
 
 	list_for_each_entry(att, &export->attached, entry) {
-		/* An attachment that is being bound has no generation yet. */
+		/* An attachment that is being bound has no owner generation yet. */
 		if (!att->owner_generation || att->state != RNBDT_ATTACH_OPEN ||
 		    att->owner_generation == export->owner.generation)
 			continue;
@@ -403,8 +405,8 @@ void rnbdt_attached_revoke(struct rnbdt_export *export)
 /**
  * rnbdt_session_export - return the name of an export that a session has attached
  * @s: session
- * @name: result, RNBD_EXPORT_NAME_SIZE bytes: name of the export of the first attachment, which
- *	may be closed; "" without attachments
+ * @name: result, RNBD_EXPORT_NAME_SIZE bytes: name of the export of the attachment with the lowest
+ *	index, open or closed; "" without attachments
  *
  * Context: any; takes no lock.
  */

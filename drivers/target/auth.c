@@ -7,17 +7,18 @@
  * If the host has a secret at the time of the connection request, the target answers the login
  * with a challenge, and the login work first verifies the proof that the client returns. While
  * a secret is being rotated the host has two secrets, and a proof of either is accepted. Until
- * the proof is verified, the session affects no other session, no epoch and no account of the
- * host. The target then proves to the client that it knows the same secret. Further queues prove
- * the key of the session (join.c). The client computes this key from the secret; a client
- * without a secret receives it from the target. See "Authentication" in
- * Documentation/reference/protocol-authentication.rst.
+ * the proof is verified, the login closes no other session, its epoch is not remembered, and no
+ * pool is created. Then the target proves to the client that it knows the same secret. On each
+ * further queue, the client proves that it knows the session key (join.c). A client that has
+ * proven a secret computes the session key from the secret; any other client receives the key from
+ * the target. See "Authentication" in Documentation/reference/protocol-authentication.rst.
  *
  * Ownership
  *
- * A secret is constant and reference counted. Its host holds one reference for each use, and each
- * session that has proven the secret holds another. Changing a secret creates a new object. A
- * session must end when its secret is no longer one of the secrets of its host.
+ * A secret is constant and reference counted. The host holds one reference for the secret, and
+ * one for the old secret, which can be the same object. Each session whose client has proven a
+ * secret holds a reference on it. Changing a secret creates a new object. A session must end when
+ * its secret is no longer one of the secrets of its host.
  *
  * Concurrency
  *
@@ -28,7 +29,7 @@
  *
  * Errors
  *
- * A wrong proof is answered with RNBD_ST_AUTH, which reveals nothing else. If memory is short or
+ * The answer to a wrong proof is RNBD_ST_AUTH, without a reason. If memory is short or
  * the crypto API fails, the target denies every login that needs a proof.
  */
 
@@ -175,8 +176,9 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
  * rnbdt_auth_stale_secret - check whether the host has withdrawn the secret of a session
  * @s: session
  *
- * A session without a secret must end if its host has gained or lost one since the connection
- * request. A secret that must still be proven is checked with the proof.
+ * While the client has proven no secret, the session must end if the host had no secret at the
+ * connection request and has one now, or had one and has none now. A change from one secret to
+ * another does not matter yet, because the proof is compared with the secrets of that time.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must end.
@@ -275,7 +277,7 @@ int rnbdt_auth_send_proof(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_auth_make_key - create the key of a session, which its further queues prove
+ * rnbdt_auth_make_key - create the session key, which the client must prove on further queues
  * @s: session whose login is granted
  * @join_key: result, RNBD_MAC_SIZE bytes for the login reply
  *

@@ -8,8 +8,9 @@
  * Ownership: the export owns the backend. Attachments use it without a reference, because
  * the export closes it only when it has no attachment left (export.c).
  *
- * Errors: if the block device of a backend, or the one below its file, was removed, its requests
- * are answered with RNBD_ST_GONE, a path error for the client.
+ * Errors: if the block device of a backend, or the one below its file, was removed, an I/O error is
+ * mapped to RNBD_ST_GONE, which is a path error for the client. For files with write_cache=back,
+ * writeback.c replaces this status.
  */
 
 #include <linux/blkdev.h>
@@ -37,8 +38,8 @@ u64 rnbdt_backend_size(const struct rnbdt_backend *be)
  * rnbdt_backend_removed - check whether the block device of the storage was removed
  * @be: open backend
  *
- * The block layer sets the capacity of a removed disk to 0, but not that of its partitions, and
- * file systems report only EIO.
+ * Checks the capacity of the whole disk: when a disk is removed, the block layer sets this capacity
+ * to 0, but not that of the partitions, and file systems report only EIO.
  *
  * Context: any.
  * Return: true if no request can reach the storage until the export is enabled again.
@@ -55,7 +56,8 @@ bool rnbdt_backend_removed(const struct rnbdt_backend *be)
  * @be: open backend
  * @error: errno, negative, or 0
  *
- * A request to a removed disk fails with a plain -EIO, so check whether the disk is gone.
+ * A request to a removed disk fails with a plain -EIO, so after -EIO the function checks whether
+ * the disk was removed.
  *
  * Context: any.
  * Return: enum rnbd_status.

@@ -18,16 +18,16 @@ struct rnbdt_export;
 struct rnbdt_req;
 struct rnbdt_sched;
 
-/* Maximum bytes of one DISCARD or WRITE_ZEROES: it may take seconds, and cannot be aborted. */
+/* Maximum bytes of one DISCARD or WRITE_ZEROES, which can take seconds and cannot be aborted */
 #define RNBDT_RANGE_MAX		(64u << 20)
 
 /**
  * struct rnbdt_backend_ops - operations of a kind of backend
  * @atomic: @submit does not sleep
  * @submit: Execute a request, and call rnbdt_req_done() at its end in every case. Called from
- *	a work item of the attachment, which may sleep for as long as the storage takes. Called
- *	from a completion handler if @atomic is set and the host is in no cgroup. Must call
- *	rnbdt_may_submit() directly before each submission to the storage.
+ *	a work item of the attachment, which may sleep for as long as the storage takes; if
+ *	@atomic is set and the host is in no cgroup, also called from a completion handler. Must
+ *	call rnbdt_may_submit() directly before each submission to the storage.
  * @close: Close the storage. Called when no request is in flight; may sleep.
  */
 struct rnbdt_backend_ops {
@@ -42,28 +42,28 @@ struct rnbdt_backend_ops {
  * @ops: operations of this kind of backend
  * @file: opened storage
  * @bdev: block device, or NULL for a regular file
- * @dev: number of the block device, or 0 for a regular file; valid after @close
- * @inode: inode of the file, for comparison only; valid after @close
+ * @dev: number of the block device, or 0 for a regular file; still valid after ops->close()
+ * @inode: inode of the file, only to compare pointers; still valid after ops->close()
  * @readonly: opened for reading only
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
  * @device_removed: the block device has reported its removal, and requests fail; set once
  * @lost: an acknowledged write could not be written back, or was in the cache of a
- *	device that was removed; set once, all later flushes of a file backend fail
+ *	device that was removed; set once; all later flushes of a file backend fail
  * @mapping: file backend: the page cache of the file, which records its errors
  * @opened: file backend: error state of @mapping when the file was opened
  * @alone: file backend: held shared by requests that write through the page cache, exclusively
- *	by a request that is executed a second time
- * @io: work queue that runs the submit work items of attachments: one per attachment and queue,
- *	or one per attachment if its host is in a cgroup; it also runs requests that need their
- *	own work item
- * @sched: scheduler in front of the storage, from before the first attachment to after
- *	the last
+ *	by a request that is executed a second time (writeback.c)
+ * @io: work queue that runs the submit work items of attachments. An attachment has one work item
+ *	per queue, or a single one if its host is in a cgroup. The work queue also runs requests
+ *	that need their own work item
+ * @sched: scheduler in front of the storage; exists from before the first attachment until after
+ *	the last attachment
  * @sched_entry: in rnbdt_sched.backends; rnbdt_lock
- * @window: limit of requests that the storage has at a time, 0: the module parameter applies;
- *	rnbdt_lock
- * @geo: properties of the export; its capacity is written under rnbdt_lock and read
- *	without
+ * @window: limit on the requests that the storage has at a time, or 0 if the module parameter
+ *	applies; rnbdt_lock
+ * @geo: properties of the export; the capacity is written under rnbdt_lock and read without a
+ *	lock
  *
  * Constant from open to close, except the capacity, @device_removed, @lost and @window. The
  * export owns the backend.

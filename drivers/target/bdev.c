@@ -29,8 +29,8 @@
  *
  * The first error of the parts is the result of the request. A request whose session is not
  * live, or whose epoch is old, ends without access to the device. When the device is removed,
- * the block layer notifies the holder, and requests end with RNBD_ST_GONE. Some devices refuse
- * WRITE ZEROES only when they receive it; the target then writes zeroes as data.
+ * the block layer notifies the holder, and requests end with RNBD_ST_GONE. Some devices announce
+ * WRITE ZEROES but refuse the command; then the target writes zeroes as data.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -81,7 +81,7 @@ static void rnbdt_bdev_end_copy(struct bio *bio)
 	struct rnbdt_session *s = treq->queue->session;
 	struct bio_vec *bv;
 
-	/* One vector per page, as pages are added without merging. */
+	/* The number of vectors is the number of pages, as pages are added without merging. */
 	atomic_sub(bio->bi_vcnt, &s->account.copied);
 	rnbdt_queue_budget_give_io(s, bio->bi_vcnt << PAGE_SHIFT);
 	bio_for_each_segment_all(bv, bio, iter)
@@ -103,7 +103,7 @@ static struct bio *rnbdt_bdev_bio(struct rnbdt_req *treq, u32 vecs,
 	struct rnbdt_backend *be = treq->att->backend;
 	struct bio *bio;
 
-	/* Freed bios stay in this per-CPU cache: a separate set, so it cannot drain the reserve. */
+	/* Freed bios stay in a per-CPU cache of their set, so the reserve is another set. */
 	bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf | REQ_ALLOC_CACHE,
 			       GFP_NOWAIT | __GFP_NOWARN, &rnbdt_bio_cache);
 	if (unlikely(!bio))
@@ -159,8 +159,8 @@ static void rnbdt_bdev_rw(struct rnbdt_req *treq)
 }
 
 /*
- * Execute a WRITE on a device that needs stable data. The copies are limited to the size of the
- * pool, which suffices unless extents in flight overlap.
+ * Execute a WRITE on a device that needs stable pages. The copies of all requests of a session
+ * are limited to the size of its pool. This suffices unless the extents of requests overlap.
  */
 static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 {
@@ -238,7 +238,7 @@ static void rnbdt_bdev_flush_work(struct work_struct *work)
 	rnbdt_io_end(io);
 }
 
-/* Write zeroes as data. All vectors of a bio name the zero page; their number limits the bio. */
+/* Write zeroes as data. All vectors name the zero page; their number limits the length of a bio. */
 static void rnbdt_bdev_zero_pages(struct rnbdt_req *treq)
 {
 	blk_opf_t opf = rnbdt_bdev_opf(treq);
@@ -274,8 +274,8 @@ static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
 }
 
 /*
- * End a WRITE ZEROES that the device has executed or refused. A device that refuses permanently
- * sets its limit to 0, and may return any error.
+ * End a WRITE ZEROES that the device has executed or refused. If a device refuses the command
+ * permanently, its limit of WRITE ZEROES has become 0, and the error can have any value.
  */
 static void rnbdt_bdev_end_zeroes(struct bio *bio)
 {
@@ -334,13 +334,13 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 			rnbdt_req_part_done(treq, ret);
 		return;
 	}
-	/* The bio takes over the part that the submitter holds. */
+	/* The end of this bio counts as the part that rnbdt_req_start_parts() has added. */
 	bio->bi_private = treq;
 	bio->bi_end_io = zero ? rnbdt_bdev_end_zeroes : rnbdt_bdev_end_io;
 	rnbdt_bdev_send(treq, bio);
 }
 
-/* Refuse a request that a change of the device since the login has made impossible. */
+/* Refuse a request that a change of the device since the ATTACH has made impossible. */
 static u16 rnbdt_bdev_check(const struct rnbdt_backend *be, const struct rnbd_request *req)
 {
 	if (unlikely(READ_ONCE(be->device_removed)))
@@ -364,7 +364,7 @@ static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 	}
 	switch (req->op) {
 	case RNBD_OP_WRITE:
-		/* The device can begin or cease to need stable data while it is open. */
+		/* The device can begin or cease to need stable pages while it is open. */
 		if (unlikely(bdev_stable_writes(be->bdev)) &&
 		    !rnbd_inject(&rnbdt_inject_no_copy, NULL)) {
 			rnbdt_bdev_copy_write(treq);
@@ -391,8 +391,8 @@ static void rnbdt_bdev_submit(struct rnbdt_req *treq)
  * rnbdt_bdev_close_file - close a block device
  * @file: file that rnbdt_bdev_open_file() has opened, without other users
  *
- * bdev_fput() alone, called in a kernel thread, closes the device later: it would still be busy
- * after the export was disabled.
+ * bdev_fput() alone, called in a kernel thread, closes the device later, so the device would
+ * still be busy after the export was disabled.
  *
  * Context: process context, may sleep.
  */
@@ -434,7 +434,7 @@ static void rnbdt_bdev_mark_dead(struct block_device *bdev, bool surprise)
 	pr_err("export %s: its device %pg is gone, requests fail; disable the export, and enable it when the device is back\n",
 	       rnbdt_export_name(be->export), bdev);
 	mutex_unlock(&bdev->bd_holder_lock);
-	/* The block layer syncs the device only for holders without this callback. */
+	/* Sync the device here: the block layer does so only for holders without this callback. */
 	sync_blockdev(bdev);
 }
 
@@ -501,15 +501,15 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 	if (bdev_max_discard_sectors(bdev)) {
 		geo->discard_granularity = bdev_discard_granularity(bdev);
 		geo->discard_alignment = bdev_discard_alignment(bdev);
-		/* The protocol requires at least a granule and a block. */
+		/* The protocol requires at least a discard granule and a physical block. */
 		geo->max_discard = rnbdt_bdev_bytes(bdev_max_discard_sectors(bdev),
 						    max3(RNBDT_RANGE_MAX,
 							 geo->discard_granularity,
 							 geo->physical_block));
 	}
 	/*
-	 * Offer zeroes for every device: the target writes them as data if the device refuses them.
-	 * The offer must not change when a device begins to refuse.
+	 * Offer WRITE_ZEROES for every device: if a device refuses the command, the target writes
+	 * zeroes as data. The offer must not change when a device begins to refuse.
 	 */
 	geo->max_write_zeroes = RNBDT_ZERO_OUT_MAX;
 }
@@ -537,7 +537,7 @@ int rnbdt_bdev_open(struct rnbdt_export *export, struct rnbdt_backend *be)
 }
 
 /**
- * rnbdt_bdev_init - allocate the reserves
+ * rnbdt_bdev_init - allocate the bio sets and the reserve of pages
  *
  * Context: process context, module init.
  * Return: 0 or a negative errno.

@@ -14,15 +14,15 @@
  * An exclusive export has one owner at a time (owner.c). An ATTACH of a new owner is answered
  * with RNBD_ST_BUSY until the attachments of the former owners have ended.
  *
- * A host has one attachment per export. While it is open, a request for another one is
- * answered with RNBD_ST_ATTACHED. Requests of two attachments have no order, so a write from a
- * lost connection of one attachment could follow newer writes of the other.
+ * A host has at most one open attachment per export: an ATTACH for a second one is answered with
+ * RNBD_ST_ATTACHED. Requests of two attachments have no order, so a write that was sent on a lost
+ * connection through one attachment could reach the storage after newer writes through the other.
  *
- * Ownership: a bound attachment keeps its export, see attached.c.
+ * Ownership: a bound attachment keeps its export from being freed, see attached.c.
  *
  * Concurrency: the host stays locked from the check of the fence until the attachment is bound.
- * Until the host is unlocked, neither the configuration nor the owner of an exclusive export
- * can change. So no other host can bind an attachment to such an export in between.
+ * While a host is locked, neither the configuration nor the owner of an exclusive export can
+ * change. So no other host can bind an attachment to an exclusive export in that time.
  *
  * Errors: a refused attachment is not bound.
  */
@@ -69,7 +69,7 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 		if (old == s || state >= RNBDT_CLOSING || !old->account.counted ||
 		    !rnbdt_restarted(old, s))
 			continue;
-		/* Sessions that were never live have sent no requests. */
+		/* Keep a session that was never live: it has sent no requests. */
 		if (state < RNBDT_LIVE) {
 			host->mixed_boots = true;
 			continue;
@@ -85,7 +85,7 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
  * rnbdt_close_restarted - close the sessions from before the latest restart of the client module
  * @s: session whose client is authenticated and not fenced
  *
- * A host may have many sessions: walk them only if one may have another boot id.
+ * A host can have many sessions, so the function walks them only if one can have another boot id.
  *
  * Context: host of @s locked.
  */
@@ -102,7 +102,7 @@ void rnbdt_close_restarted(const struct rnbdt_session *s)
 	host->boot_id = boot_id;
 }
 
-/* Check whether other attachments forbid a new one to @export. */
+/* Check whether other attachments to @export forbid a new attachment of the host of @s. */
 static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export *export)
 {
 	const char *name = rnbdt_export_name(export);
@@ -116,7 +116,7 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
 	while ((other = rnbdt_attached_next(s->host, name, other))) {
 		const struct rnbdt_session *old = other->session;
 
-		/* An export of the same name may have been removed. */
+		/* Skip an attachment to a removed export that had the same name. */
 		if (other->export != export)
 			continue;
 		nr++;
@@ -130,7 +130,7 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
 	rcu_read_unlock();
 	if (status == RNBD_ST_ATTACHED)
 		return status;
-	/* Writes of a former owner must not follow writes of the new owner. */
+	/* Attachments of former owners must end first: their writes must not follow new writes. */
 	return export->exclusive && READ_ONCE(export->nr_attached) > nr ? RNBD_ST_BUSY : status;
 }
 
@@ -142,7 +142,7 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
  * The attachments of all epochs of the session count.
  *
  * Context: host of @s locked.
- * Return: true if there is one; the storage may then have requests of the client.
+ * Return: true if there is one; then the storage possibly has requests of the client.
  */
 bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
 {
@@ -171,8 +171,8 @@ bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
  * @export: result
  *
  * Context: host of @s locked.
- * Return: RNBD_ST_OK, RNBD_ST_BUSY while the storage may have requests of an older attachment,
- * or the reason of the refusal.
+ * Return: RNBD_ST_OK, RNBD_ST_BUSY while the storage possibly has requests of an older
+ * attachment, or the reason of the refusal.
  */
 u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_info *info,
 		     struct rnbdt_export **export)

@@ -4,11 +4,12 @@
  *
  * Operation
  *
- * A host may be in a cgroup (version 2) of the target. Its bios are charged to the io
- * controller of that cgroup, or of its nearest living ancestor that has the controller. If the
- * cgroup was removed just before a bio is charged to it, the block layer itself finds such an
- * ancestor. Bios that the kernel creates for the target, for a discard or for direct I/O on a
- * file, are charged to the cgroup that rnbdt_blkcg_enter() has set for the submitting task.
+ * The administrator can put a host into a cgroup (version 2) of the target machine. The bios of
+ * the host are charged to the io controller of that cgroup, or of its nearest living ancestor that
+ * has the controller. If the cgroup was removed just before a bio is charged to it, the block
+ * layer itself finds such an ancestor. The kernel itself creates the bios of a discard and of
+ * direct I/O on a file. They are charged to the cgroup that rnbdt_blkcg_enter() has set for the
+ * submitting task.
  *
  * Ownership
  *
@@ -21,8 +22,8 @@
  *
  * Errors
  *
- * A cgroup that does not exist is not an error: an ancestor applies until it exists. If memory
- * is short, the path of the cgroup that applies is not recorded.
+ * A cgroup that does not exist is not an error: until it is created, the bios are charged to an
+ * ancestor. If memory is short, the path of the cgroup that applies is not recorded.
  */
 
 #include <linux/bio.h>
@@ -40,7 +41,7 @@
  * rnbdt_blkcg_supported - check whether bios can be charged to a cgroup
  *
  * Context: any.
- * Return: false if the kernel has no io controller, or that of version 1.
+ * Return: false if the kernel has no io controller, or uses it in a hierarchy of version 1.
  */
 bool rnbdt_blkcg_supported(void)
 {
@@ -49,8 +50,8 @@ bool rnbdt_blkcg_supported(void)
 
 /**
  * rnbdt_blkcg_normalize - check and normalize the path of a cgroup
- * @path: path with or without a slash at its begin and end, shorter than PATH_MAX; the
- *	result begins with a slash and does not end with one
+ * @path: path with or without a slash at its begin and end; the result begins with a slash and
+ *	does not end with one. The buffer has space for one more character
  *
  * Context: any.
  * Return: 0, or -EINVAL if the path has the component . or .., or names the root.
@@ -59,7 +60,7 @@ int rnbdt_blkcg_normalize(char *path)
 {
 	char *from = path, *to = path, *part;
 
-	/* Insert the first slash if it is missing. Afterwards the parts only move to the left. */
+	/* Insert the first slash if it is missing. The loop below moves parts only to the left. */
 	if (*path && *path != '/') {
 		memmove(path + 1, path, strlen(path) + 1);
 		*path = '/';
@@ -79,7 +80,7 @@ int rnbdt_blkcg_normalize(char *path)
 	return to == path ? -EINVAL : 0;
 }
 
-/* Find the cgroup at a path, or at the longest prefix of it that exists. */
+/* Find the cgroup at @path (@exact is true), or at the longest prefix of @path that exists. */
 static struct cgroup *rnbdt_blkcg_find(const char *path, bool *exact)
 {
 	char *part = kstrdup(path, GFP_KERNEL);
@@ -133,7 +134,7 @@ void rnbdt_blkcg_clear(struct rnbdt_blkcg *cg)
 /**
  * rnbdt_blkcg_set_path - set the configured path
  * @cg: structure
- * @path: normalized path, which the structure owns from here on, or NULL for no cgroup
+ * @path: normalized path, which the structure frees later, or NULL for no cgroup
  *
  * The current cgroup applies until rnbdt_blkcg_update() finds the new one.
  *
@@ -179,7 +180,7 @@ bool rnbdt_blkcg_update(struct rnbdt_blkcg *cg)
 		bool exact;
 		struct cgroup *cgroup = rnbdt_blkcg_find(cg->path, &exact);
 
-		/* If memory is short, keep the current one: if it is dead, an ancestor applies. */
+		/* If memory is short, keep cg->cgroup: if it was removed, an ancestor applies. */
 		if (cgroup) {
 			if (cg->cgroup)
 				rnbd_compat_cgroup_put(cg->cgroup);

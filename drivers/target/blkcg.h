@@ -18,7 +18,7 @@ struct cgroup_subsys_state;
  *	exists; NULL without @path, and before the first rnbdt_blkcg_update()
  * @exact: @cgroup is the one at @path
  * @applies: path of the cgroup whose limits apply; NULL without @path, or if memory was short
- * @css: state of the io controller of that cgroup; written under the same lock, read under RCU
+ * @css: state of the io controller of the cgroup whose limits apply; also read under RCU
  *
  * The lock of cgroup.c protects all members.
  */

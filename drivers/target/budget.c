@@ -7,24 +7,25 @@
  * The memory of all pools has a limit, the budget, and the pools of each host have a limit, too.
  * A session has a floor, which it may hold at any time, and a ceiling. A session is charged for
  * its floor, or for the memory that it holds if that is more. So the sum of all floors never
- * exceeds the budget, and a session can always be granted its floor. Memory beyond the floors
- * is granted only up to fifteen sixteenths of the budget and of the limit of the host, so that
- * a new session finds its floor at once.
+ * exceeds the budget, and a session can always be granted its floor. Memory beyond a floor is
+ * granted only while all charges are at most fifteen sixteenths of the budget, and the charges of
+ * the host at most fifteen sixteenths of the limit of the host. The rest is kept for the floors of
+ * new sessions.
  *
- * A session that wants more than the limits leave is hungry. When memory is returned, the
- * sessions that have been hungry longest retry. While others are hungry, a session grows only up
- * to its share (share.c).
+ * A session that wants more memory than the limits leave is hungry. When memory is returned, the
+ * sessions that have been hungry longest retry. While other sessions are hungry, a session grows
+ * only up to its share (share.c).
  *
- * A login gets all of the floor that it needs, except where the limits of its session or host are
- * lower. While other sessions hold the missing memory beyond their floors, the login is answered
- * with RNBD_ST_BUSY; that memory is reclaimed, and kept for the login until its client retries.
- * A login is also answered with RNBD_ST_BUSY while closing sessions of its host hold the missing
- * memory (headroom.c).
+ * A login needs memory for its floor. If other sessions hold the missing memory beyond their own
+ * floors, the target reclaims it, answers the login with RNBD_ST_BUSY, and keeps the returned
+ * memory for the login until the client retries. While closing sessions of the host hold the
+ * missing memory, the answer is RNBD_ST_BUSY, too (headroom.c). Otherwise the login gets a smaller
+ * floor, or is refused if no memory is left.
  *
  * Ownership
  *
  * A session records its own charges, and a host records the sum for its sessions and claims
- * (claim.c). rnbdt_budget_freed() returns the charges when the memory was freed.
+ * (claim.c). rnbdt_budget_freed() returns the charges of a session after its memory was freed.
  *
  * Concurrency: the accounts of a host and of its sessions change only with the host locked.
  * Sessions of different hosts grow concurrently, so rnbdt_budget_lock protects the accounts and
@@ -64,24 +65,24 @@ RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
 RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
-/* Maximum memory, in floors, that replaces memory of a pool in use by slow storage */
+/* Maximum memory in slow storage by which a floor is increased, as a multiple of the floor */
 #define RNBDT_HUNG_FLOORS	8
 
-/* Seconds in which the pools of a host may grow from nothing to its limit */
+/* Least number of seconds in which the pools of a host can grow from 0 to the limit of the host */
 #define RNBDT_GROW_SECONDS	10
 
-/* Number of hungry sessions that retry when memory was returned */
+/* Maximum number of hungry sessions that retry each time memory is returned */
 #define RNBDT_RETRIES		8
 
-static DEFINE_SPINLOCK(rnbdt_budget_lock);	/* all below, and the accounts of the hosts */
+static DEFINE_SPINLOCK(rnbdt_budget_lock);	/* all below, and the accounts of pools */
 static u64 rnbdt_pool_bytes;		/* bytes charged for all sessions and claims */
-static u64 rnbdt_pool_beyond;		/* bytes beyond floors, held by sessions not stopped */
+static u64 rnbdt_pool_beyond;		/* sum of rnbdt_budget_beyond() of all sessions */
 static struct rnbdt_awaited rnbdt_pool_awaited;	/* floor that a login waits for */
 static bool rnbdt_pool_near;		/* rnbdt_pool_bytes is near the limit */
-static bool rnbdt_pool_log;		/* rnbdt_budget_unlock() must log that */
+static bool rnbdt_pool_log;		/* rnbdt_budget_unlock() must log the use */
 static LIST_HEAD(rnbdt_hungry);		/* hungry sessions, longest first */
 
-/* Reduce @bytes to @left, the rest of a limit, and count if that was necessary. */
+/* Reduce @bytes to @left, the free part of the limit @which. If that was necessary, count it. */
 static u64 rnbdt_limit_cut(u64 bytes, u64 left, enum rnbdt_limit which)
 {
 	if (bytes <= left)
@@ -106,7 +107,7 @@ static u64 rnbdt_host_limit(const struct rnbdt_host *host)
 	       (u64)READ_ONCE(host_pool_limit_mb) << 20 ?: rnbdt_host_share(rnbdt_pool_limit());
 }
 
-/* Release rnbdt_budget_lock, and only then write the log line: the console may be slow. */
+/* Release rnbdt_budget_lock, and only then write the log line: the console can be slow. */
 static void rnbdt_budget_unlock(void)
 	__releases(&rnbdt_budget_lock)
 {
@@ -120,7 +121,7 @@ static void rnbdt_budget_unlock(void)
 			used >> 20, rnbdt_pool_limit() >> 20);
 }
 
-/* Log once at 90 percent of the limit; log again only after the use fell below 75 percent. */
+/* Log at 90 percent of the limit, and again only if the use was below 75 percent in between. */
 static void rnbdt_budget_check(void)
 {
 	u64 limit = rnbdt_pool_limit();
@@ -258,7 +259,7 @@ static u64 rnbdt_budget_host_left(const struct rnbdt_session *s)
 {
 	u64 own = s->account.claimed_bytes;
 
-	/* The claim is charged already, even if memory kept by hung storage exceeds the limit. */
+	/* The claim is charged already, even if hung storage makes the charges exceed the limit. */
 	return max(own, rnbdt_limit_left(rnbdt_host_limit(s->host), s->host->pool_bytes - own));
 }
 
@@ -272,8 +273,9 @@ static u64 rnbdt_budget_left(const struct rnbdt_session *s)
 /**
  * rnbdt_budget_login - limit the floor and the ceiling of the pool of a session
  * @s: session during its login; it has taken over its claim
- * @floor: requested floor in bytes; reduced to the rest of the limits, perhaps to 0
- * @max: requested ceiling in bytes; reduced to the limits, but at least @floor
+ * @floor: requested floor in bytes; reduced to the memory that the limits leave, possibly to 0
+ * @max: requested ceiling in bytes; reduced to the limits of the session and the host, but not
+ *	below @floor
  *
  * Context: process context, host of @s locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY if closing sessions of the host still hold the missing
@@ -301,7 +303,7 @@ u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 	return RNBD_ST_OK;
 }
 
-/* Let a login wait for missing memory. Return false if none is missing or none will be freed. */
+/* Record that a login waits for memory. Return false if none is missing or none will be freed. */
 static bool rnbdt_budget_await_left(const struct rnbdt_session *s, u64 need)
 {
 	bool of_host = need > rnbdt_budget_host_left(s), of_all = need > rnbdt_budget_left(s);
@@ -321,11 +323,12 @@ static bool rnbdt_budget_await_left(const struct rnbdt_session *s, u64 need)
  * @s: session during its login; it has taken over its claim
  * @need: smallest usable floor in bytes
  *
- * Memory that other sessions return is kept for the login until it is retried. A login does not
- * wait for a limit that floors have used up, because no floor is reclaimed.
+ * If so, memory that other sessions return is kept for the login until its client retries. A
+ * login does not wait if only floors use up a limit, because no floor is reclaimed.
  *
  * Context: process context, host of @s locked.
- * Return: true if other sessions hold memory beyond their floors, which will be reclaimed.
+ * Return: true if memory is missing that other sessions hold beyond their floors; then the caller
+ * starts to reclaim it.
  */
 bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need)
 {
@@ -341,7 +344,7 @@ bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need)
 	return waits;
 }
 
-/* Charge the floor of a session. Return false if the limits leave less. */
+/* Charge the floor of a session. Return false if the limits leave less than @floor. */
 static bool rnbdt_budget_charge_floor(struct rnbdt_session *s, u64 floor)
 {
 	lockdep_assert_held(&rnbdt_budget_lock);
@@ -384,17 +387,18 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
 }
 
 /**
- * rnbdt_budget_floor - return the bytes that a session may hold before others get their shares
+ * rnbdt_budget_floor - return the floor of a session, increased by memory in slow storage
  * @s: session
  *
- * Only the floor is always available. The client lets one disk take eight ninths of its pool,
- * so if the storage of that disk hangs, the last ninth must still be a floor for other disks.
- * More memory in use by slow storage is not replaced: the client decides how many of its
- * requests are slow, and must not keep all its memory that way.
+ * No memory is reclaimed from a session that holds at most this much. The increase replaces memory
+ * that slow storage uses, because the other disks of the client cannot use that memory. The
+ * increase is limited to RNBDT_HUNG_FLOORS floors, because a client could otherwise keep all its
+ * memory with slow requests. The limit suffices for one hung disk: the client lets one disk use at
+ * most eight ninths of its pool, so in a pool of nine floors one floor is left for other disks.
  *
  * Context: process context, host of @s locked.
- * Return: bytes: the floor plus the memory of the pool that slow storage uses, but at most
- * RNBDT_HUNG_FLOORS floors of that memory.
+ * Return: bytes, at most the ceiling of the session. Only the floor without the increase is
+ * guaranteed to be available.
  */
 u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 {
@@ -408,12 +412,12 @@ u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 
 /**
  * rnbdt_budget_paced - test whether a grant would exceed the growth rate of a host
- * @s: session that is about to be granted more
- * @bytes: bytes
+ * @s: session that is about to be granted memory
+ * @bytes: size of the grant in bytes
  *
- * Memory is zeroed and registered for a grant, and a client may return it at once. Within a
- * second, a host may be granted its limit divided by RNBDT_GROW_SECONDS, or the ceiling of the
- * session if that is more.
+ * Each grant costs work, because the target zeroes and registers the memory, and a client can
+ * return the memory at once and request it again. So within a second, a host is granted at most
+ * its limit divided by RNBDT_GROW_SECONDS, or the ceiling of the session if that is more.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must wait for the next second.
@@ -519,9 +523,9 @@ void rnbdt_budget_shrink(struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_budget_take_over - give the floor of a claim to its session
+ * rnbdt_budget_take_over - give the floor of a claim to the session that takes over the claim
  * @s: session during its login
- * @bytes: result of rnbdt_budget_leave()
+ * @bytes: floor of the claim, as rnbdt_budget_leave() returned it for the earlier session
  *
  * Context: process context, host of @s locked.
  */
@@ -533,11 +537,12 @@ void rnbdt_budget_take_over(struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_budget_leave - end the floor of a session, and charge only the memory that it holds
+ * rnbdt_budget_leave - separate the floor of a session from the memory that it holds
  * @s: closing session
  *
  * Context: process context, host of @s locked.
- * Return: bytes of the former floor, which stay charged to the host.
+ * Return: bytes of the former floor. The host stays charged for them, in addition to the memory
+ * that the session holds.
  */
 u64 rnbdt_budget_leave(struct rnbdt_session *s)
 {

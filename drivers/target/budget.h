@@ -13,8 +13,8 @@ struct rnbdt_session;
 /**
  * struct rnbdt_budget_sums - use of a limit of pool memory
  * @used: charged bytes
- * @elastic: bytes that sessions may hold, floors included: the limit minus the part that is
- *	kept for the floors of logins
+ * @elastic: bytes up to which pools may grow, floors included: the limit minus the part that is
+ *	kept for the floors of new sessions
  * @lacks: bytes that must be reclaimed for a login that waits for its floor
  */
 struct rnbdt_budget_sums {

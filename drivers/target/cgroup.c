@@ -4,8 +4,8 @@
  *
  * Operation
  *
- * The administrator names a cgroup for a host (configfs_cgroup.c). Requests of the host for
- * exports with direct I/O then have a separate window (sched.c) and are charged to that cgroup
+ * The administrator names a cgroup for a host (configfs_cgroup.c). From then on, requests of the
+ * host for exports with direct I/O have a separate window (sched.c) and are charged to the cgroup
  * (blkcg.c). The kernel does not notify a module when cgroups change, so a work item checks
  * once per second whether another cgroup applies: the named cgroup was created or removed, or
  * it got or lost the io controller. A change is logged and reported to netlink listeners. A
@@ -13,13 +13,14 @@
  *
  * Ownership
  *
- * A host is in the list of this file while it is in a cgroup, at most until it is freed.
+ * The list of this file contains each host that is in a cgroup; a host leaves the list before it
+ * is freed.
  *
  * Concurrency
  *
- * rnbdt_cgroup_lock protects the list and the cgroups of all hosts; rnbdt_lock is taken
- * within it. Only the work item looks up cgroups, so the meaning of a path does not depend on
- * the cgroup namespace of the writer.
+ * rnbdt_cgroup_lock protects the list and the cgroups of all hosts, and is taken before
+ * rnbdt_lock. Only the work item looks up cgroups, so the meaning of a path does not depend on
+ * the cgroup namespace of the task that writes the attribute.
  *
  * Errors
  *
@@ -45,7 +46,7 @@
 #include "sched_group.h"
 #include "target.h"
 
-/* Period of the check whether another cgroup applies */
+/* Jiffies between two checks whether another cgroup applies */
 #define RNBDT_CGROUP_PERIOD	HZ
 
 static DEFINE_MUTEX(rnbdt_cgroup_lock);	/* taken before rnbdt_lock */
@@ -70,7 +71,7 @@ static void rnbdt_cgroup_report(const struct rnbdt_host *host)
 
 static void rnbdt_cgroup_work(struct work_struct *work)
 {
-	/* Memory reclaim may wait for a disk whose login waits for this work queue. */
+	/* Memory reclaim can wait for a disk whose login waits for this work queue. */
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_host *host;
 	bool some;
@@ -124,7 +125,7 @@ int rnbdt_cgroup_set(struct rnbdt_host *host, char *path)
 	mutex_unlock(&rnbdt_cgroup_lock);
 	if (path) {
 		mod_delayed_work(rnbdt_login_wq, &rnbdt_cgroup_watch, 0);
-		/* A reader of the attribute now sees the cgroup that applies. */
+		/* Wait, so that a reader of effective_cgroup sees the cgroup that applies now. */
 		flush_delayed_work(&rnbdt_cgroup_watch);
 	}
 	return 0;

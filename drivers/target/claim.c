@@ -7,26 +7,26 @@
  * A session that loses its connection while exports are attached leaves a claim when its queue
  * pairs are drained. Its place among the sessions of its host, the floor of its pool and the
  * floor of its queues stay charged, so that no other session can take them. The claim ends when
- * the session logs in again or claim_timeout has passed. Without a claim, a client that
- * reconnects could be refused the memory that its disks need. A login takes over the claim of
- * its session before anything else is charged. If the login is refused, the session leaves the
- * claim again at once, with the same expiry time, for the next attempt.
+ * the client logs in again with the same session id, or after claim_timeout. Without a claim, the
+ * target could refuse a client that reconnects the memory that its disks need. A login takes over
+ * the claim before anything else is charged. If the login is refused, the claim is left again at
+ * once, with the same expiry time, for the next attempt.
  *
  * A client that violates the protocol, or has detached its disks, leaves no claim.
  *
  * Ownership
  *
  * A session allocates its claim at its login, so that the teardown need not allocate. The host
- * owns the claims of its former sessions. They are charged to the host, so a client that leaves
- * many claims harms only its own host. All claims of a host belong to the same run of the
- * client: the first login of a later run ends them. A session leaves at most one claim.
+ * owns the claims of its former sessions. Claims are charged to the host, so a client that leaves
+ * many claims harms only its own host. All claims of a host belong to one run of the client
+ * module (boot id): the first login of a later run ends them. A session leaves at most one claim.
  *
  * Concurrency
  *
- * The host is locked while a claim is taken or left. rnbdt_claims_lock protects the hash table
- * and the queue by time, which hosts share. A login finds its claim in the hash table. A work
- * item ends expired claims in the order of their times: it finds the host of the next claim,
- * locks it, and checks again.
+ * The host is locked while a claim is taken over or left. All hosts share a hash table of claims
+ * and a queue of claims sorted by expiry time; rnbdt_claims_lock protects both. A login finds its
+ * claim in the hash table. A work item ends expired claims in the order of the queue: it finds the
+ * host of the first claim, locks the host, and checks again.
  *
  * Errors: none.
  */
@@ -146,8 +146,8 @@ static void rnbdt_claims_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rnbdt_claims_timer, rnbdt_claims_work);
 
 /*
- * Return the claim that expires first, and its host, if it has expired. The claim is valid only
- * while that host is locked, and the host only while rnbdt_lock is held.
+ * If the claim that expires first has expired, return it and set @host to its host. The claim is
+ * valid only while that host is locked, and the host only while rnbdt_lock is held.
  */
 static struct rnbdt_claim *rnbdt_claims_due(struct rnbdt_host **host)
 {
@@ -164,14 +164,14 @@ static struct rnbdt_claim *rnbdt_claims_due(struct rnbdt_host **host)
 	return claim;
 }
 
-/* End a claim that has expired. Return false if there is none. */
+/* End one claim that has expired. Return false if no claim has expired. */
 static bool rnbdt_claims_expire(void)
 {
 	struct rnbdt_host *host, *now = NULL;
 	struct rnbdt_claim *claim;
 	bool due;
 
-	/* Keep the host: before it is freed, its claims end under this lock. */
+	/* Keep the host: it is freed only after a writer of rnbdt_lock has ended its claims. */
 	down_read(&rnbdt_lock);
 	due = rnbdt_claims_due(&host);
 	if (due) {
@@ -212,7 +212,7 @@ int rnbdt_claim_prepare(struct rnbdt_session *s)
 	return s->account.claim ? 0 : -ENOMEM;
 }
 
-/* Test whether a session belongs to the latest run of the client that has logged in. */
+/* Test whether a session belongs to the run of the client module that has logged in last. */
 static bool rnbdt_claim_is_of_boot(const struct rnbdt_session *s)
 {
 	return !memcmp(&s->host->boot_id, s->login.info.boot_id, sizeof(s->host->boot_id));
@@ -220,7 +220,7 @@ static bool rnbdt_claim_is_of_boot(const struct rnbdt_session *s)
 
 /**
  * rnbdt_claim_take - take over the claim of a session, if there is one
- * @s: session during its login; nothing is charged for it yet
+ * @s: session during its login; nothing is charged for the session yet
  *
  * The claims of an earlier run of the client end, because no session of that run reconnects.
  *
@@ -250,7 +250,7 @@ void rnbdt_claim_take(struct rnbdt_session *s)
 /* Return the time at which the claim of a closing session expires. */
 static ktime_t rnbdt_claim_until(const struct rnbdt_session *s)
 {
-	/* A login that failed does not extend the claim that it took over. */
+	/* A login that failed does not extend the life of the claim that it took over. */
 	if (s->account.claim_until && !s->live_at)
 		return ns_to_ktime(s->account.claim_until);
 	return ktime_add_ms(ktime_get(), (u64)READ_ONCE(claim_timeout) * MSEC_PER_SEC);
@@ -271,7 +271,7 @@ static bool rnbdt_claim_allowed(const struct rnbdt_session *s)
  * @s: closing session whose queue pairs are drained, or session whose login is refused
  * @waits: the memory of the queues will not be freed soon
  *
- * In either case the session keeps no floor. A second call has no effect.
+ * With or without a claim, the session no longer has a floor. A second call has no effect.
  *
  * Context: process context, host of @s locked.
  */
@@ -290,7 +290,7 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 		kfree(claim);
 		return;
 	}
-	/* An earlier attempt that the client has given up may have left a claim. */
+	/* Possibly an earlier login of this session, which the client gave up, left a claim. */
 	other = rnbdt_claim_find(s);
 	if (other)
 		rnbdt_claim_end(other);
@@ -309,8 +309,8 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
  * rnbdt_claim_refused - leave the claim that a session took over before its login was refused
  * @s: session whose login is refused
  *
- * The claim does not wait for the teardown: the session remains until its client has read the
- * refusal, and the client may log in again before that.
+ * The claim is left now and not in the teardown: the session remains until its client has read the
+ * refusal, and before its teardown the client can log in again.
  *
  * Context: process context, host of @s locked.
  */

@@ -13,23 +13,23 @@
  *
  * Operation: the administrator creates objects, sets their attributes and enables
  * them. Attributes that a session depends on cannot be changed while the object is
- * enabled; the log names the remedy. A host without a link has no access.
+ * enabled; the log names the remedy. A host to which no export links has no access.
  *
  * Ownership: configfs owns the objects and counts their references; each object pins the
  * module. A directory that is the target of a link, or that contains links, cannot be
- * removed, so an export or a port has lost all its links, and the sessions that used them,
- * before it is removed. A removed object is freed when no session uses it; sessions pin the
+ * removed. So all links of an export or a port are removed first, which closes the sessions
+ * that used them. A removed object is freed when no session uses it; sessions pin the
  * module, too. The directories for links are embedded in their export or port, but have their
  * own reference counts: a task that creates a link holds only a reference on that directory,
  * and no lock, while it looks up the target. Therefore each such directory holds a reference
- * on the object that contains it.
+ * on the export or port in which it is embedded.
  *
  * Concurrency: the lock of an object serialises its stores. rnbdt_lock protects the graph and is
  * taken for reading to show an attribute. A change that removes access first changes the graph
  * and then closes the sessions that had access, so that no login can begin in between. configfs
- * holds its own locks around all callbacks; no teardown needs them. rmdir and unlink hold the
- * lock of a directory that other tasks list, so they do not wait for the storage. The only
- * stores that wait for it write 0 to "enable" of a port or 1 to "fenced".
+ * holds its own locks around all callbacks; a teardown does not need these locks. rmdir and
+ * unlink hold the lock of a directory that other tasks list, so they do not wait for the
+ * storage. Only two stores wait for the storage: 0 to "enable" of a port, and 1 to "fenced".
  *
  * Errors: a refused store changes nothing. Removing access never fails.
  */
@@ -66,7 +66,7 @@ static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%pUb\n", &uuid);
 }
 
-/* The proofs of logins cover the UUID, so it does not change while sessions exist. */
+/* The proof in a login covers the UUID of the target, so refuse a change while sessions exist. */
 static ssize_t rnbdt_root_uuid_store(struct config_item *item, const char *page, size_t count)
 {
 	char text[UUID_STRING_LEN + 2];
@@ -110,7 +110,7 @@ static struct configfs_subsystem rnbdt_subsys = {
 	},
 };
 
-/* For root only: showing an attribute may lock a host, which delays logins of that host. */
+/* Let only root use attributes: a read can lock a host, which delays logins of that host. */
 static void rnbdt_attrs_for_root(const struct config_item_type *type)
 {
 	struct configfs_attribute **attr;

@@ -3,9 +3,10 @@
  * configfs: exports/<name>/allowed_hosts and readonly_hosts, the hosts that may use an export.
  *
  * Operation: a link in allowed_hosts allows a host to read and write, a link in readonly_hosts
- * allows it to read. A host has at most one of them. Removing the link closes the attachment of
- * the host without waiting for the storage; "closing" of the export is 0 when it has ended. A
- * session is closed if its host may no longer use any export on its port.
+ * allows it only to read. An export has at most one of the two links for a host. Removing the link
+ * closes the attachment of the host without waiting for the storage. The attribute "closing" of
+ * the export counts the attachments that still wait for it. A session is closed if its host may no
+ * longer use any export on its port.
  *
  * Ownership: each directory holds a reference on its export, see configfs.c. A link pins
  * the directory of the host.

@@ -3,15 +3,15 @@
  * configfs: exports/<name>/ and the attributes of an export.
  *
  * Operation: path, readonly, cache, write_cache and uuid can be changed while the export is
- * disabled, window at any time. A new path changes the incarnation, because the new storage lacks
- * writes that clients have not flushed. A store to "resize" sets the capacity to the current size
- * of the storage. Neither writing 0 to "enable" nor removing the directory waits for the storage:
+ * disabled, window at any time. A new path changes the incarnation, because the new storage can
+ * lack acknowledged writes. A store to "resize" sets the capacity to the current size of the
+ * storage. Neither writing 0 to "enable" nor removing the directory waits for the storage:
  * "closing" shows how many attachments still wait for it, and "state" whether the export is
  * disabled. configfs_owner.c has the attributes of the owner, configfs_allow.c the links to hosts.
  *
  * Ownership: an export is freed with the last reference on its directory. allowed_hosts and
- * readonly_hosts hold one reference each (configfs.c), and so does the work item that disables
- * the export (export.c).
+ * readonly_hosts hold one reference each (configfs.c), and the work item that disables the export
+ * holds one until it has closed the storage (export.c).
  *
  * Concurrency: export->lock serialises writers of attributes; readers use rnbdt_lock. No reader
  * waits for storage.
@@ -99,7 +99,7 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 	if (!ret) {
 		down_write(&rnbdt_lock);
 		swap(export->path, path);
-		/* The new storage lacks writes that clients have not flushed. */
+		/* The new storage can lack writes that the old storage has acknowledged. */
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
 		up_write(&rnbdt_lock);
 	}
@@ -207,7 +207,7 @@ static ssize_t rnbdt_export_window_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_export(item)->window));
 }
 
-/* The window may change while the export is enabled. */
+/* The window can be changed while the export is enabled. */
 static ssize_t rnbdt_export_window_store(struct config_item *item,
 					 const char *page, size_t count)
 {
@@ -340,7 +340,7 @@ static ssize_t rnbdt_export_device_removed_show(struct config_item *item, char *
 	bool removed;
 
 	down_read(&rnbdt_lock);
-	/* While an export is being disabled, its storage may be closed at any time. */
+	/* While an export is being disabled, its storage can be closed at any time. */
 	removed = export->enabled && rnbdt_backend_removed(export->backend);
 	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%d\n", removed);
@@ -434,7 +434,7 @@ static void rnbdt_export_release(struct config_item *item)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
-	/* This takes rnbdt_lock for writing, which waits for code that has found the export. */
+	/* This takes rnbdt_lock for writing, and so waits for readers that found the export. */
 	rnbdt_owner_exit(export);
 	mutex_destroy(&export->lock);
 	kfree(export->path);
@@ -486,7 +486,7 @@ static void rnbdt_exports_drop(struct config_group *group,
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
 	rnbdt_export_remove(export);
-	/* Neither an attachment nor a store can make a host the owner now. */
+	/* From now on, neither an ATTACH nor a store can make a host the owner. */
 	rnbdt_owner_exit(export);
 	/* Do not wait for the storage: configfs holds the lock of exports/. */
 	rnbdt_export_disable(export);

@@ -8,8 +8,9 @@
  * have the attributes of the secrets and of the cgroup.
  *
  * Ownership: a host is freed with the last reference on its directory; each session holds one.
- * rmdir requires that no export links to the host, and closes connections of the host that have
- * not logged in. The host cannot be created again until its last session has been freed.
+ * rmdir requires that no export links to the host, and closes connections of the host that are
+ * left, for example those that have not logged in. The host cannot be created again until its
+ * last session has been freed.
  *
  * Concurrency: stores take rnbdt_lock for writing, which excludes all code that locks a host.
  * The fencing state is read with the host locked.
@@ -83,7 +84,7 @@ static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page
 	return count;
 }
 
-/* The attribute of a limit has the name of its member of struct rnbdt_host. */
+/* Define the attribute of a limit. Attribute and member of struct rnbdt_host have one name. */
 #define RNBDT_HOST_LIMIT(_name, _max)						\
 static const struct rnbdt_host_limit rnbdt_host_limit_##_name = {		\
 	#_name, offsetof(struct rnbdt_host, _name), _max			\
@@ -253,7 +254,7 @@ static ssize_t rnbdt_host_weight_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_host(item)->weight));
 }
 
-/* The scheduler reads the weight at each turn of the host. */
+/* The new weight applies at once: the scheduler reads it at each turn of the host. */
 static ssize_t rnbdt_host_weight_store(struct config_item *item, const char *page,
 				       size_t count)
 {
@@ -381,7 +382,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	INIT_LIST_HEAD(&host->share.parts);
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
-	/* A UUID in upper case and in lower case names the same host. */
+	/* Compare UUIDs: for configfs, names in upper and in lower case are different. */
 	down_write(&rnbdt_lock);
 	old = rnbdt_host_find(&uuid);
 	if (old && old->removed)
@@ -410,10 +411,10 @@ static void rnbdt_hosts_drop(struct config_group *group,
 
 	down_write(&rnbdt_lock);
 	host->removed = true;
-	/* Drop the claims; sessions that still wait for the storage leave no new ones. */
+	/* Drop the claims. As host->removed is set, sessions that are left add no claim. */
 	rnbdt_claims_drop(host);
 	up_write(&rnbdt_lock);
-	/* No export links to the host, but sessions may be closing, or may not have logged in. */
+	/* No export links to the host, but connections that have not logged in can be left. */
 	rnbdt_sessions_close(host, NULL, "the host was removed");
 	config_item_put(item);
 }

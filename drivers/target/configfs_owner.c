@@ -9,7 +9,7 @@
  * Ownership: the attributes belong to the directory of the export.
  *
  * Concurrency: export->lock serialises writers of "exclusive"; rnbdt_lock protects the rest. No
- * store waits for storage: "closing" is 0 when the requests of the former owner have ended.
+ * store waits for storage: "closing" becomes 0 when the requests of the former owner have ended.
  *
  * Errors: a refused store is logged with the remedy and changes nothing.
  */
@@ -66,7 +66,7 @@ struct configfs_attribute rnbdt_export_attr_exclusive = {
 	.store		= rnbdt_export_exclusive_store,
 };
 
-/* Refuse an owner for an export that is not exclusive: it would have no effect. */
+/* Refuse an owner for an export that is not exclusive: the owner would have no effect. */
 static int rnbdt_must_be_exclusive(struct rnbdt_export *export)
 {
 	if (READ_ONCE(export->exclusive))

@@ -4,7 +4,7 @@
  *
  * Operation: addr and port can be changed while the port is disabled. A link in exports offers
  * an export. Removing the link closes the attachments of the export on this port, and the sessions
- * of hosts that may use no other export there.
+ * on this port whose hosts may use no other export of the port.
  *
  * Ownership: a port is freed with the last reference on its directory. Its directory "exports"
  * holds one reference (configfs.c), and each session holds one.

@@ -3,8 +3,9 @@
  * configfs: the secrets of a host.
  *
  * Operation: a host has a secret and, while the secret is being rotated, the old secret as well;
- * a login may prove either. A store closes the sessions that rely on a secret which the host no
- * longer has. It does not wait for their storage: the writer polls stale_secret_sessions.
+ * the target accepts a proof of either. A store closes the sessions that rely on a secret which
+ * the host no longer has. The store does not wait until their storage has completed their
+ * requests: the writer polls stale_secret_sessions.
  *
  * Ownership: as in auth.c.
  *
@@ -33,8 +34,9 @@
 #include "target.h"
 
 /*
- * Return the secret, NULL for "none", or an ERR_PTR(). Only "none" removes a secret, so that an
- * empty variable in a script cannot. @page is not copied, because a copy would have to be wiped.
+ * Return the secret in @page, NULL for "none", or an ERR_PTR(). Empty text is refused, so that a
+ * script with an empty variable removes no secret. @page is not copied, because the caller would
+ * have to wipe the copy, too.
  */
 static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *attr,
 						   const char *page, size_t count)
@@ -60,8 +62,9 @@ static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char 
 }
 
 /*
- * Return the object of a secret that the host already has, or else @secret: sessions compare
- * their secret with those of the host by pointer. Consumes the reference on @secret.
+ * If the host already has a secret with the bytes of @secret, return the object of the host,
+ * because the secrets of sessions and hosts are compared by pointer. Otherwise return @secret.
+ * Takes over the reference on @secret and returns a reference.
  */
 static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *host,
 						    struct rnbdt_secret *secret)
@@ -80,8 +83,8 @@ static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *hos
 }
 
 /*
- * Close the sessions that rely on a secret which the host no longer has, or that began without a
- * secret; do not wait for their end. Writing the same secret again has no effect.
+ * Set or remove the secret. Close the sessions that rely on a secret which the host no longer has
+ * and, if the host has a secret now, those that began without one. Do not wait for their end.
  */
 static ssize_t rnbdt_host_secret_store(struct config_item *item,
 				       const char *page, size_t count)
@@ -102,7 +105,7 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	swap(host->secret, secret);
 	if (!host->secret)
 		swap(host->old_secret, old);
-	/* Clients on the known addresses were not authenticated by this secret. */
+	/* Forget the addresses of earlier logins: those clients did not prove this secret. */
 	if (changed)
 		rnbdt_half_open_forget(host);
 	up_write(&rnbdt_lock);
@@ -122,8 +125,8 @@ struct configfs_attribute rnbdt_host_attr_secret = {
 };
 
 /*
- * "current" makes the present secret the old secret, too. A new secret can then replace it
- * without closing sessions.
+ * "current" makes the present secret the old secret, too. If a new secret is stored after that,
+ * no session is closed, because the host still has the old secret.
  */
 static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 					   const char *page, size_t count)
@@ -145,7 +148,7 @@ static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 		secret = rnbdt_secret_get(host->secret);
 	else
 		secret = rnbdt_host_known_secret(host, secret);
-	/* The target asks for no proof if the host has no secret. */
+	/* Refuse an old secret alone: without a secret, the target would request no proof. */
 	if ((secret || current_one) && !host->secret)
 		ret = -ENOKEY;
 	else

@@ -6,8 +6,8 @@
  *
  * A connection request for queue 0 creates a session if its host is allowed to use an
  * export on the port, its epoch is the newest and no limit is reached. The first frame of
- * the session must be a login (login.c). A request for another queue adds the queue to the
- * live session whose id it names. accept.c then creates the queue pair and accepts the
+ * the session must be a login (login.c). A connection request for another queue names a live
+ * session, to which the queue is added. Then accept.c creates the queue pair and accepts the
  * connection.
  *
  * Ownership
@@ -21,9 +21,9 @@
  *
  * Connection requests are handled in the handler of the new id, one at a time for each listener,
  * with the host locked. A request is checked before memory is allocated, so that a flood of
- * refused requests costs no memory. It is checked again afterwards, because the result of the
- * first check may have changed. Memory is allocated without the lock and without I/O: memory
- * reclaim may wait for a disk of this client.
+ * refused requests costs no memory. The request is checked again after the allocation, because
+ * the host was unlocked in between. Memory is allocated without the lock, and without I/O, because
+ * memory reclaim can wait for a disk of a client on this machine.
  *
  * Errors
  *
@@ -101,7 +101,7 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
 
 	if (status)
 		return status;
-	/* A host with a secret gets this answer only after its proof. */
+	/* If the host has a secret, the target checks this only after the proof. */
 	if (!host->secret && !rnbdt_port_has_export(port, host))
 		return RNBD_ST_NO_EXPORT;
 	status = rnbdt_is_newest_epoch(host, req, s);
@@ -186,7 +186,7 @@ static void rnbdt_session_begin(struct rnbdt_session *s, struct rnbdt_host *host
 {
 	rnbdt_assert_host(host);
 
-	/* The port is in configfs, which pins the module. */
+	/* This cannot fail: the port is in configfs, which pins the module. */
 	__module_get(THIS_MODULE);
 	config_item_get(&host->group.cg_item);
 	config_item_get(&s->port->group.cg_item);
@@ -222,7 +222,7 @@ static u16 rnbdt_session_try_host(struct rnbdt_port *port, struct rnbdt_host *ho
 	return status;
 }
 
-/* Find the host of a connection request for queue 0, and admit the request as above. */
+/* Find the host of a connection request for queue 0, and call rnbdt_session_try_host(). */
 static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *id,
 			     const struct rnbd_conn_req *req, struct rnbdt_session *s,
 			     u32 *retry_ms)
@@ -230,7 +230,7 @@ static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *i
 	struct rnbdt_host *host = NULL;
 	u16 status;
 
-	/* While this is held, the host is not freed and the port listens. */
+	/* While this is held, the host is not freed and the state of the port does not change. */
 	down_read(&rnbdt_lock);
 	status = rnbdt_session_find_host(port, req, &host);
 	if (!status) {
@@ -278,7 +278,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (status)
 		return rnbdt_refuse(id, req, status, retry_ms);
 
-	/* Memory reclaim may wait for a disk of this client. */
+	/* Allocate without I/O: memory reclaim can wait for a disk of a client on this machine. */
 	noio = memalloc_noio_save();
 	s = rnbdt_session_alloc(port, id, req);
 	memalloc_noio_restore(noio);
@@ -297,7 +297,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 
 /*
  * Find the session that a request for a queue other than 0 names, and take a reference. The peer
- * is not authenticated yet. The lookup takes no lock, so it costs little if the id is made up.
+ * is not authenticated and can make up ids, so the lookup takes no lock and costs little.
  */
 static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *port,
 						    const struct rnbd_conn_req *req)
@@ -322,7 +322,7 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 
 	rnbdt_assert_host(s->host);
 
-	/* The teardown waits for connections that were counted with the host locked. */
+	/* If the session is live here, its teardown waits for a queue counted before the unlock. */
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
@@ -356,7 +356,7 @@ static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *i
 		return RNBD_ST_NO_SESSION;
 	status = rnbdt_session_admit_queue(s, id, req, retry_ms);
 	if (!status && q) {
-		/* Count first: once listed, the queue may be evicted for other connections. */
+		/* Count first: once listed, the queue can be evicted for other connections. */
 		s->conn.connecting++;
 		rnbdt_join_opened(q, &id->route.addr.dst_addr);
 	}

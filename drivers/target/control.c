@@ -61,7 +61,7 @@ static enum rnbd_proto_err rnbdt_control_session(struct rnbdt_queue *q,
 	}
 }
 
-/* Handle an entry about the slots of a queue that has joined its session. */
+/* Handle SLOTS or SLOTS_REPLY of a queue that has joined its session. */
 static enum rnbd_proto_err rnbdt_control_slots(struct rnbdt_queue *q,
 					       const struct rnbd_ctl_entry *entry)
 {

@@ -8,22 +8,22 @@
 #include <linux/types.h>
 
 /**
- * enum rnbdt_limit - limits; each has a counter of the times that it was reached
- * @RNBDT_LIMIT_HALF_OPEN: connections that have not logged in
+ * enum rnbdt_limit - limits; for each, a counter shows how often the limit was reached
+ * @RNBDT_LIMIT_HALF_OPEN: connections of all hosts that have not logged in
  * @RNBDT_LIMIT_HALF_OPEN_HOST: connections of one host that have not logged in
  * @RNBDT_LIMIT_HALF_OPEN_EVICTED: counts half-open connections that were evicted for a newer one
  * @RNBDT_LIMIT_LOGIN_TIME: login_timeout_ms, after which a half-open connection is closed
- * @RNBDT_LIMIT_LOGINS: logins per time of a host
- * @RNBDT_LIMIT_ATTACHES: requests to attach per time of a host
+ * @RNBDT_LIMIT_LOGINS: rate of the logins of a host
+ * @RNBDT_LIMIT_ATTACHES: rate of the requests of a host to attach exports
  * @RNBDT_LIMIT_SESSIONS: sessions of all hosts
  * @RNBDT_LIMIT_HOST_SESSIONS: sessions of a host
  * @RNBDT_LIMIT_HOST_LISTS: lists of exports that are sent to a host concurrently
  * @RNBDT_LIMIT_SESSION_QUEUES: queues of a session
- * @RNBDT_LIMIT_KEEPALIVE: interval of keep-alives
+ * @RNBDT_LIMIT_KEEPALIVE: shortest keep-alive interval
  * @RNBDT_LIMIT_SESSION_POOL: pool of a session
  * @RNBDT_LIMIT_HOST_POOL: pools of a host
  * @RNBDT_LIMIT_POOL: all pools
- * @RNBDT_LIMIT_POOL_NEAR: all pools, when the limit is nearly reached
+ * @RNBDT_LIMIT_POOL_NEAR: counts how often all pools together reached 90 percent of their limit
  * @RNBDT_LIMIT_RECLAIM: time that a client has to return reclaimed memory of a pool
  * @RNBDT_LIMIT_HOST_QUEUES: memory of the queues of a host
  * @RNBDT_LIMIT_QUEUES: memory of all queues
@@ -51,7 +51,7 @@ enum rnbdt_limit {
 	RNBDT_LIMITS,
 };
 
-/* Number of counters in a directory; larger than all values of the enums that index them. */
+/* Number of counters in a directory; larger than all values of the enums that index counters */
 #define RNBDT_KINDS_MAX		64
 
 /**

@@ -2,22 +2,22 @@
 /*
  * Control entries that wait to be handled or sent.
  *
- * Operation: the target announces the segments of the pool after the reply to a login, as far as
- * credits allow. Later it sends further segments, requests to return a segment, and
- * confirmations of returned segments in the same way (lease.c). The frame handler of queue 0 puts
- * each control request of the client into a slot (attach_ctl.c). A DETACH is recorded in its
- * attachment instead, so that a client may detach all its disks at once. The control work of the
- * session handles the DETACHs, and the slots in the order of their arrival. Answers, and events
- * about attachments, are sent when a credit is available.
+ * Operation: after the reply to a login, the target announces the segments of the pool, as far as
+ * credits allow. Later the target announces further segments, requests the return of segments, and
+ * confirms returned segments in the same way (lease.c). The frame handler of queue 0 puts each
+ * ATTACH of the client into a slot of the session (attach_ctl.c). A DETACH is recorded in its
+ * attachment and needs no slot, so that a client can detach all its disks at once. The control
+ * work of the session handles the DETACHs, and the slots in the order of their arrival. Answers,
+ * and events about attachments, are sent when a credit is available.
  *
  * Ownership: memory is bounded. A session has RNBD_CTL_OPEN_MAX slots, and each attachment and
- * segment stores its own events. A detached attachment, or a released segment, is freed when the
- * entry that confirms this has been added to a frame.
+ * segment stores its own events. A detached attachment is freed when DETACHED has been added to a
+ * frame, and a released segment when RELEASED has been added to a frame.
  *
  * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns a slot
  * from when it takes the slot from the list of new requests until it answers the request.
  *
- * Errors: more open requests than slots are a protocol error of the client.
+ * Errors: a request that finds no free slot is a protocol error of the client.
  */
 
 #include <linux/jiffies.h>
@@ -65,7 +65,7 @@ void rnbdt_ctl_init(struct rnbdt_session *s)
  * @s: session
  *
  * Context: control work.
- * Return: slot of the request, which the caller answers or drops, or NULL.
+ * Return: slot of the request, which the caller answers or drops, or NULL if no request waits.
  */
 struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
 {
@@ -90,7 +90,7 @@ struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
  * The caller queues the control work.
  *
  * Context: any, without ring->lock; does not sleep.
- * Return: false if the attachment already has a DETACH, or another one takes its index.
+ * Return: false if the attachment already has a DETACH, or if another attachment takes its index.
  */
 bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id, bool keep_owner)
 {
@@ -130,8 +130,8 @@ bool rnbdt_ctl_replace(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_ctl_ended - queue the DETACH of an attachment for the control work, if it has one
- * @att: attachment of a live session that has just ended, or no longer owns its export
+ * rnbdt_ctl_ended - queue the DETACH of an attachment, if any, for the control work
+ * @att: attachment that has just ended, or whose ownership has just ended; of a live session
  *
  * The caller queues the control work.
  *
@@ -348,7 +348,7 @@ bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body, u
 }
 
 /**
- * rnbdt_ctl_post - send an entry of the login in a separate frame
+ * rnbdt_ctl_post - send an entry that answers a LOGIN or LIST, in a separate frame
  * @s: session whose client has sent a LOGIN or a LIST
  * @type: enum rnbd_ctl_type
  * @body: body of the entry
@@ -385,7 +385,7 @@ static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring
 		if (!rnbdt_segment_add_ctl(s, ring, seg))
 			return false;
 		list_del_init(&seg->entry);
-		/* Free the structure; the memory of the segment was freed before. */
+		/* Free only the structure; the memory of the segment was freed before. */
 		if (seg->tell & RNBDT_TELL_RELEASED)
 			kvfree_rcu(seg, rcu);
 	}
@@ -394,10 +394,10 @@ static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring
 
 /**
  * rnbdt_ctl_lease - report the state of a segment to the client
- * @s: session; before the login reply is sent, the report waits for it
+ * @s: session; if it is not live yet, the report waits for the login reply
  * @seg: segment
- * @tell: RNBDT_TELL_SEGMENT, RNBDT_TELL_RECLAIM, or RNBDT_TELL_RELEASED for a segment that is no
- *	longer in the pool, which is freed after the report
+ * @tell: RNBDT_TELL_SEGMENT, RNBDT_TELL_RECLAIM, or RNBDT_TELL_RELEASED. For RNBDT_TELL_RELEASED,
+ *	the segment is no longer in the pool, and is freed after the report
  *
  * Context: process context, without ring->lock.
  */
@@ -407,7 +407,7 @@ void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tel
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	/* Do not ask the client for a segment that it has released. */
+	/* Send no RECLAIM for a segment that the client has released. */
 	if (tell == RNBDT_TELL_RELEASED)
 		seg->tell = tell;
 	else if (!seg->released)
@@ -426,7 +426,7 @@ void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tel
  * @s: session whose client waits for the reply
  * @grant: reply
  *
- * Segments for which there is no credit now are sent later.
+ * Reports that do not fit, or for which there is no credit now, are sent later.
  *
  * Context: process context, without ring->lock.
  * Return: 0, or an error if the reply cannot be sent.
@@ -443,7 +443,7 @@ int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant)
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (!rnbd_ring_open(&q->ring, RNBD_FRAME_CONTROL))
 		goto unlock;
-	/* From now on the granted keep-alive interval applies, which may be shorter. */
+	/* Count the client's silence from now: the granted keep-alive interval can be shorter. */
 	q->ring.last_heard = jiffies;
 	rnbdt_ctl_add(&q->ring, RNBD_CTL_LOGIN_REPLY, s->login.id, &wire, sizeof(wire));
 	if (grant->status == RNBD_ST_OK)
@@ -509,7 +509,7 @@ static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *at
 	return true;
 }
 
-/* Fill the open frame. Answers come first: no event may precede the reply to its ATTACH. */
+/* Fill the open frame. Answers precede events: no event may precede the reply to its ATTACH. */
 static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
 	struct rnbdt_ctl *ctl = &s->ctl;
