@@ -48,7 +48,7 @@ static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
 	/* The caller has checked that a frame can be opened, so an error means a failed ring. */
 	if (rnbd_ring_post_ctl(ring, &entry))
 		return;
-	/* Count a credit frame instead: users compare the other counters with their requests. */
+	/* Count it as a credit frame: users compare the other counters with their requests. */
 	ring->stats.frames_sent--;
 	ring->stats.entries_sent--;
 	ring->stats.credit_frames_sent++;
@@ -64,7 +64,7 @@ static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_send_slots - send a waiting request for slots, and a waiting answer to the peer's
+ * rnbd_ring_send_slots - send the SLOTS and the SLOTS_REPLY that wait to be sent, if any
  * @ring: ring
  *
  * Called by rnbd_ring_send_due() only.
@@ -89,8 +89,8 @@ void rnbd_ring_send_slots(struct rnbd_ring *ring)
 }
 
 /*
- * Free unused send slots in excess of the number of receive slots that the peer has. Returns
- * true if any were freed.
+ * Free unused send slots beyond one per receive slot of the peer and one for a credit frame.
+ * Returns true if any were freed.
  */
 static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 {
@@ -192,7 +192,7 @@ void rnbd_ring_enable_out(struct rnbd_ring *ring, u16 max_depth)
 EXPORT_SYMBOL_GPL(rnbd_ring_enable_out);
 
 /**
- * rnbd_ring_short_of_depth - note that a request waits because too many are in flight
+ * rnbd_ring_short_of_depth - note that a request waits because the allowed number is in flight
  * @ring: ring
  *
  * Context: any, ring->lock held.

@@ -19,7 +19,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 						 const struct rnbd_ctl_entry *entry);
 
 /**
- * rnbd_ring_send_due - send a waiting request for slots, or a waiting answer to the peer's
+ * rnbd_ring_send_due - send the SLOTS and the SLOTS_REPLY that wait to be sent, if any
  * @ring: ring
  *
  * Context: any, ring->lock held.

@@ -109,7 +109,7 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	struct rnbdt_session *s = q->session;
 
 	rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
-	/* Before a queue has joined, its peer is unauthenticated and must not cost the claim. */
+	/* Until the queue has joined, its peer is unauthenticated: the session keeps its claim. */
 	if (rnbdt_queue_joined(q))
 		WRITE_ONCE(s->account.no_claim, true);
 	pr_warn_ratelimited("session %u: host %pUb: protocol error on queue %u: %s\n",
@@ -231,8 +231,8 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 }
 
 /*
- * Deny the peer of a queue that has not joined access to the pool. The connection manager has
- * enabled this access for a moment, when it accepted the connection; see SECURITY.md.
+ * Deny access to the pool to the peer of a queue that has not joined its session. The connection
+ * manager has enabled the access, when it accepted the connection just before; see SECURITY.md.
  */
 static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 {
@@ -292,7 +292,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 	int ret = 0;
 
 	if (rnbdt_queue_is_over(q)) {
-		/* If the client still waits, the target ended the connection: request a retry. */
+		/* If the client still waits, the target closed the queue: let the client retry. */
 		rnbdt_reject(q->cm_id, RNBD_ST_BUSY, 0);
 		return;
 	}

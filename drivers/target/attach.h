@@ -118,7 +118,7 @@ struct rnbdt_attach_events {
  * struct rnbdt_attach - use of one export by one session
  * @session: session that owns the attachment; constant
  * @handle: handle; constant
- * @name: name of the export, for messages; constant
+ * @name: name of the export; constant, and valid after the attachment has left the export
  * @ref: requests in flight; killed when the attachment closes
  * @state: enum rnbdt_attach_state; written under the host lock, read without a lock
  * @detach: DETACH of the client

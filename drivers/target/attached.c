@@ -373,7 +373,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		nr++;
 	}
 	up_write(&rnbdt_lock);
-	/* Log one line: there may be thousands of attachments, and the console may be slow. */
+	/* Log one line: there can be thousands of attachments, and the console can be slow. */
 	if (nr)
 		pr_info("export %s: attachments closed: %u: %s\n",
 			rnbdt_export_name(export), nr, reason);

@@ -178,7 +178,7 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
  *
  * While the client has proven no secret, the session must end if the host had no secret at the
  * connection request and has one now, or had one and has none now. A change from one secret to
- * another does not matter yet, because the proof is compared with the secrets of that time.
+ * another does not matter yet: the proof is compared with the secrets that the host has then.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must end.

@@ -5,9 +5,9 @@
  * Operation
  *
  * A READ or WRITE becomes one bio with the pool pages that the client named, or several bios
- * if one cannot hold all pages. Data are copied only if the device needs data that do not change
- * during a write (RAID 5, checksums). A client can write to its pool at any time, so for such
- * a device the data of a WRITE are first copied to pages that only the target can access.
+ * if one bio cannot hold all pages. Data are copied only if the device needs data that do not
+ * change during a write (RAID 5, checksums). A client can write to its pool at any time, so for
+ * such a device the data of a WRITE are first copied to pages that only the target can access.
  *
  * If the host is in a cgroup, its bios are charged to that cgroup (blkcg.c).
  *
@@ -233,7 +233,7 @@ static void rnbdt_bdev_flush_work(struct work_struct *work)
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
 	struct rnbdt_io *io = &treq->att->backend->io;
 
-	/* The request may be reused afterwards. */
+	/* The request can be reused afterwards. */
 	rnbdt_bdev_flush(treq);
 	rnbdt_io_end(io);
 }
@@ -268,7 +268,7 @@ static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
 	struct rnbdt_io *io = &treq->att->backend->io;
 
-	/* The request may be reused afterwards. */
+	/* The request can be reused afterwards. */
 	rnbdt_bdev_zero_pages(treq);
 	rnbdt_io_end(io);
 }

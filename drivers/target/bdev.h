@@ -9,7 +9,7 @@ struct file;
 struct rnbdt_backend;
 struct rnbdt_export;
 
-/* Maximum bytes of one WRITE_ZEROES to a block device: the target possibly writes data instead. */
+/* Maximum bytes of one WRITE_ZEROES to a block device; possibly the target writes zeroes as data */
 #define RNBDT_ZERO_OUT_MAX	(16u << 20)
 
 int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be);

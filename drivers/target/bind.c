@@ -22,7 +22,7 @@
  *
  * Concurrency: the host stays locked from the check of the fence until the attachment is bound.
  * While a host is locked, neither the configuration nor the owner of an exclusive export can
- * change. So no other host can bind an attachment to an exclusive export in that time.
+ * change. So no other host can bind an attachment to the same exclusive export in that time.
  *
  * Errors: a refused attachment is not bound.
  */
@@ -142,7 +142,8 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
  * The attachments of all epochs of the session count.
  *
  * Context: host of @s locked.
- * Return: true if there is one; then the storage possibly has requests of the client.
+ * Return: true if there is such an attachment; then the storage possibly has requests of the
+ * client.
  */
 bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
 {

@@ -68,7 +68,7 @@ RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 /* Maximum memory in slow storage by which a floor is increased, as a multiple of the floor */
 #define RNBDT_HUNG_FLOORS	8
 
-/* Least number of seconds in which the pools of a host can grow from 0 to the limit of the host */
+/* Least time in seconds in which the pools of a host can grow from 0 to the limit of the host */
 #define RNBDT_GROW_SECONDS	10
 
 /* Maximum number of hungry sessions that retry each time memory is returned */
@@ -391,10 +391,10 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
  * @s: session
  *
  * No memory is reclaimed from a session that holds at most this much. The increase replaces memory
- * that slow storage uses, because the other disks of the client cannot use that memory. The
- * increase is limited to RNBDT_HUNG_FLOORS floors, because a client could otherwise keep all its
- * memory with slow requests. The limit suffices for one hung disk: the client lets one disk use at
- * most eight ninths of its pool, so in a pool of nine floors one floor is left for other disks.
+ * that slow storage uses and that the other disks of the client therefore cannot use. A limit of
+ * RNBDT_HUNG_FLOORS floors prevents a client from keeping all its memory with slow requests. It
+ * suffices for one hung disk: the client lets one disk use at most eight ninths of its pool, so in
+ * a pool of nine floors one floor is left for the other disks.
  *
  * Context: process context, host of @s locked.
  * Return: bytes, at most the ceiling of the session. Only the floor without the increase is

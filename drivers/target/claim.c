@@ -200,7 +200,7 @@ static void rnbdt_claims_work(struct work_struct *work)
 }
 
 /**
- * rnbdt_claim_prepare - allocate the claim that a session may leave behind
+ * rnbdt_claim_prepare - allocate the claim that a session possibly leaves behind
  * @s: session during its login
  *
  * Context: process context; may sleep.
@@ -310,7 +310,7 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
  * @s: session whose login is refused
  *
  * The claim is left now and not in the teardown: the session remains until its client has read the
- * refusal, and before its teardown the client can log in again.
+ * refusal, and the client can log in again before the teardown.
  *
  * Context: process context, host of @s locked.
  */

@@ -35,7 +35,7 @@ static char *rnbdt_cgroup_read(const char *page, size_t count)
 		return NULL;
 	if (count >= PATH_MAX - 1 || strnlen(page, count) != count)
 		return ERR_PTR(-EINVAL);
-	/* Normalizing may add a slash. */
+	/* Normalizing can add a slash. */
 	path = kzalloc(count + 2, GFP_KERNEL);
 	if (!path)
 		return ERR_PTR(-ENOMEM);

@@ -84,7 +84,7 @@ static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page
 	return count;
 }
 
-/* Define the attribute of a limit. Attribute and member of struct rnbdt_host have one name. */
+/* Define the attribute of a limit. The member of struct rnbdt_host has the same name. */
 #define RNBDT_HOST_LIMIT(_name, _max)						\
 static const struct rnbdt_host_limit rnbdt_host_limit_##_name = {		\
 	#_name, offsetof(struct rnbdt_host, _name), _max			\

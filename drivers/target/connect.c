@@ -12,9 +12,9 @@
  *
  * Ownership
  *
- * A connection id belongs to its session as soon as its queue is in s->queues or in
- * s->conn.joins: from then on the handler returns 0 and the teardown destroys the id. Before
- * that, the handler returns an error, and the connection manager destroys the id. A session
+ * A connection id belongs to its queue as soon as the queue is in s->queues or in s->conn.joins:
+ * from then on the handler returns 0, and the teardown of the session or queue destroys the id.
+ * Before that, the handler returns an error, and the connection manager destroys the id. A session
  * takes references on host, port and module, which rnbdt_finish_teardown() drops.
  *
  * Concurrency
@@ -101,7 +101,7 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
 
 	if (status)
 		return status;
-	/* If the host has a secret, the target checks this only after the proof. */
+	/* A host with a secret gets this answer only to an ATTACH, which is after its proof. */
 	if (!host->secret && !rnbdt_port_has_export(port, host))
 		return RNBD_ST_NO_EXPORT;
 	status = rnbdt_is_newest_epoch(host, req, s);

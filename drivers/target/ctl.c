@@ -327,7 +327,7 @@ void rnbdt_ctl_forget(struct rnbdt_attach *att)
  * rnbdt_ctl_add - add an entry to the open frame
  * @ring: ring with an open frame of type RNBD_FRAME_CONTROL
  * @type: enum rnbd_ctl_type
- * @id: id of the entry that this one answers, or 0
+ * @id: id of the entry of the client that this entry answers, or 0
  * @body: body of the entry
  * @bytes: bytes of the body
  *
