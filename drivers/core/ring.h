@@ -5,6 +5,7 @@
 #ifndef RNBD_CORE_RING_H
 #define RNBD_CORE_RING_H
 
+#include <linux/lockdep.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -279,7 +280,10 @@ static inline void rnbd_ring_kick(struct rnbd_ring *ring)
  * @ring: ring with a queue pair
  * @slot: receive slot whose contents are no longer needed
  *
- * Context: any.
+ * A caller on a connected ring must test ring->live under the lock: a work request that follows
+ * those of a drain could complete after the ring is freed.
+ *
+ * Context: ring->lock held.
  * Return: 0 or the error of the device.
  */
 static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *slot)
@@ -290,6 +294,7 @@ static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *
 		.num_sge = 1,
 	};
 
+	lockdep_assert_held(&ring->lock);
 	/* The caches of the CPU can hold only bytes of the latest frame: it has read no others. */
 	if (slot->used)
 		ib_dma_sync_single_for_device(ring->dev, slot->sge.addr, slot->used,

@@ -274,21 +274,17 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	return RNBD_PERR_NONE;
 }
 
-/* Post the slot of a handled frame again, or free it. Returns false if the ring has failed. */
+/*
+ * Post the slot of a handled frame again, or free it if the peer has given it up. Returns false
+ * if the device has refused the slot.
+ */
 static bool rnbd_ring_recycle(struct rnbd_ring *ring, struct rnbd_slot *slot)
 {
-	unsigned long flags;
+	lockdep_assert_held(&ring->lock);
 
-	/* The test needs no lock: only the handler of frames, which runs now, changes in.retire. */
-	if (likely(!READ_ONCE(ring->in.retire))) {
-		if (likely(!rnbd_ring_post_recv(ring, slot)))
-			return true;
-		rnbd_ring_fail(ring, "the device refused a receive slot");
-		return false;
-	}
-	spin_lock_irqsave(&ring->lock, flags);
+	if (likely(!ring->in.retire))
+		return !rnbd_ring_post_recv(ring, slot);
 	list_del(&slot->entry);
-	spin_unlock_irqrestore(&ring->lock, flags);
 	rnbd_ring_free_slot(ring, slot, DMA_FROM_DEVICE);
 	return true;
 }
@@ -318,6 +314,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rnbd_proto_err perr;
 	unsigned long flags;
 	bool keepalive = false;
+	bool posted = true;
 
 	if (unlikely(rnbd_quirks_too_long(&ring->quirks, wc->status))) {
 		rnbd_ring_proto_err(ring, RNBD_PERR_LONG);
@@ -352,14 +349,21 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rnbd_ring_proto_err(ring, perr);
 		return;
 	}
-	if (unlikely(!rnbd_ring_recycle(ring, slot)))
-		return;
 
 	spin_lock_irqsave(&ring->lock, flags);
+	/* A drain that has begun since the test above must find no further work request. */
+	if (unlikely(!ring->live))
+		goto unlock;
+	posted = rnbd_ring_recycle(ring, slot);
+	if (unlikely(!posted))
+		goto unlock;
 	rnbd_ring_recycled(ring);
 	rnbd_ring_send_due(ring);
 	rnbd_ring_return_credits(ring);
 	if (keepalive && ring->attr.answer)
 		rnbd_ring_answer(ring);
+unlock:
 	spin_unlock_irqrestore(&ring->lock, flags);
+	if (unlikely(!posted))
+		rnbd_ring_fail(ring, "the device refused a receive slot");
 }

@@ -162,6 +162,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		.port_num = cm_id->port_num,
 	};
 	struct rnbd_slot *slot;
+	unsigned long flags;
 	int ret;
 
 	ring->cm_id = cm_id;
@@ -207,7 +208,9 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		goto give_recv;
 
 	list_for_each_entry(slot, &ring->recv, entry) {
+		spin_lock_irqsave(&ring->lock, flags);
 		ret = rnbd_ring_post_recv(ring, slot);
+		spin_unlock_irqrestore(&ring->lock, flags);
 		if (ret)
 			goto drain;
 	}
