@@ -204,6 +204,7 @@ figures:
 			>$(FIGURES)/$$name.svg || exit; \
 	done
 	python3 $(FIGURES)/ladder.py >$(FIGURES)/data-path.svg
+	python3 $(FIGURES)/bench.py >$(FIGURES)/bench.svg
 
 doc-links:
 	@grep -rnoE --include='*.rst' --include='*.md' 'https?://[^] <>"`)]+' \
