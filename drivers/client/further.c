@@ -2,7 +2,7 @@
 /*
  * Further connections of a live session: made one by one while I/O runs.
  *
- * Operation: a session is live as soon as queue 0 is connected (rule R16). further_work then
+ * Operation: a session is live as soon as queue 0 is connected. further_work then
  * connects the other queues, one after the other. Until a queue is connected, queue 0 carries
  * the requests of the hardware queues that use it (route.c). If a queue cannot be connected,
  * further_work retries this queue with growing pauses, as long as the session is live. So a

@@ -12,7 +12,7 @@
  * a further one would leave less than the floor in open segments. The client also closes a
  * segment that the target reclaims. Nothing more is allocated from a closed segment. The client
  * releases a closed segment when it is empty, that is, when no request and no work request
- * names it (rule R5). The work item does not run while there is no segment to request, to close
+ * names it. The work item does not run while there is no segment to request, to close
  * or to release.
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until

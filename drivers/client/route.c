@@ -3,7 +3,7 @@
  * Routing: choice of the queue of the session that carries the requests of a hardware queue.
  *
  * Operation: The number of hardware queues is fixed when the disk is attached, but a
- * session is possibly unable to make all its connections (rule R16). Therefore each hardware
+ * session is possibly unable to make all its connections. Therefore each hardware
  * queue of blk-mq has two struct rnbdc_hwq: its own for the queue with its index, and a
  * spare for queue 0, which is always connected in a live session. hctx->driver_data
  * points to the struct in use. A request keeps the struct through which it was submitted,

@@ -4,7 +4,7 @@
  *
  * Operation
  *
- * A disk whose storage hangs must not block the other disks of the session (rule R4).
+ * A disk whose storage hangs must not block the other disks of the session.
  * Therefore a hardware queue may take another wire tag only if it then holds at most
  * disk_share times the remaining free tags of its queue. A disk may take more pool space
  * only if it then holds at most disk_share times the remaining free space of the session.

@@ -10,7 +10,7 @@
  * RNBD_EXTENTS_MAX blocks. A block is either free or belongs to a queue, which allocates its
  * units (cache.c). A queue takes either enough free blocks for its need or none. A block
  * becomes free only when no work request of its queue names it. So another queue can use
- * it, or the client can release its segment (rule R5).
+ * it, or the client can release its segment.
  *
  * Nothing is allocated from a closed segment. A closed segment is empty when none of its blocks
  * belongs to a queue; rnbdc_space.kick then makes the session call rnbdc_space_next_empty().

@@ -12,11 +12,11 @@
  * segment. The lease work waits for the frame handlers that are running, and then scans all
  * requests of the session. If a request names the segment, that is a protocol error. Otherwise
  * the lease work destroys the memory region, frees the pages, and answers with RELEASED. So
- * neither a request nor an RDMA operation can access the freed pages (rule R6), although
+ * neither a request nor an RDMA operation can access the freed pages, although
  * requests take no reference on their segments.
  *
  * A client that does not return a reclaimed segment within reclaim_timeout_ms is disconnected.
- * This time counts from when the storage last had a request that names the segment (rule R7),
+ * This time counts from when the storage last had a request that names the segment,
  * because the client cannot speed up slow storage. A request that arrives after a grace period,
  * which begins when RECLAIM is sent, does not restart the time: the client cannot keep the
  * segment by using it.

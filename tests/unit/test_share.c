@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the share of a disk in the pool of its session (drivers/client/share.h). In the
- * model, disks whose storage hangs take as much space as they may and never free it. Rule R4
- * demands that they do not block the other disks of the session, so these must still get space.
+ * model, disks whose storage hangs take as much space as they may and never free it. They
+ * must not block the other disks of the session, so the other disks must still get space.
  */
 #include "unit.h"
 #include "portable.h"
@@ -142,7 +142,7 @@ static void test_one_first(void **state)
 }
 
 /*
- * Rule R8: the largest request proceeds when nothing else is in flight, however many disks are
+ * The largest request proceeds when nothing else is in flight, however many disks are
  * idle.
  */
 static void test_alone(void **state)

@@ -4,12 +4,12 @@
  * uses it and which work request has named it last.
  *
  * Hardware queues allocate and free, work requests complete late but in order, spin_trylock()
- * sometimes fails, segments are added and closed. No two requests use a unit at a time. By rule
- * R5, a queue uses a unit only while no work request of another queue names it, and a closed
+ * sometimes fails, segments are added and closed. No two requests use a unit at a time. A
+ * queue uses a unit only while no work request of another queue names it, and a closed
  * segment is reported as empty only when no work request names a unit of it. Waiters are served
  * first in, first out, unless a tick lets others pass, even if the pool has shrunk below the
- * units that they must leave for others. By rule R8, the largest request proceeds when nothing
- * else is in flight. Nothing is allocated in a closed segment. No unit is lost. Some pools use
+ * units that they must leave for others. The largest request proceeds when nothing else
+ * is in flight. Nothing is allocated in a closed segment. No unit is lost. Some pools use
  * the tables of a connection that was lost with requests in flight.
  */
 #include "../../drivers/client/space.c"

@@ -10,7 +10,7 @@
 . ../lib/pool.sh
 
 # io.cost and io.latency put the task to sleep that submits a bio. So a task that can sleep during a
-# submission must serve only one session and one export (rule R13). If it served several hosts, each
+# submission must serve only one session and one export. If it served several hosts, each
 # request of another host could wait as long as a request of the throttled host: 1 s / COST_IOPS.
 # Here one machine attaches the same export under several host ids. The kernel of Debian has no
 # io.latency; the debug kernel has io.cost and io.latency.

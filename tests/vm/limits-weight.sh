@@ -10,7 +10,7 @@
 . ../lib/pool.sh
 
 # Requests beyond the window of a storage wait in the target, which then serves the hosts in
-# proportion to their weights (rule R14). Here the storage executes AT_ONCE requests concurrently,
+# proportion to their weights. Here the storage executes AT_ONCE requests concurrently,
 # and the window admits no more. A request takes much longer in the storage than on the processor,
 # so the order in which the target submits requests decides the rates. Host 2 is the same machine
 # with another host id.

@@ -12,7 +12,7 @@
 # Two disks share a session. The storage of the first disk is suspended while its requests use most
 # of the pool memory that the host may have. Then kill_queue ends the connection. The session must
 # reconnect while the storage still hangs, because requests in the storage delay only the attachment
-# of their own export (rule R1), and it must get its floor (rule R8).
+# of their own export, and it must get its floor.
 MIB=$((1 << 20))
 FLOOR=256
 UNITS=2048	# units of 4 KiB in LIMIT

@@ -10,7 +10,7 @@
 . ../lib/pool.sh
 
 # While a session reconnects, a claim reserves its floor, so that the sum of all floors never
-# exceeds the memory for pools (rule R8). In this test the floors of two hosts use all this memory.
+# exceeds the memory for pools. In this test the floors of two hosts use all this memory.
 # kill_queue ends the connection of the first host, and the rate limit for logins delays its
 # reconnect while a third host tries to attach.
 MIB=$((1 << 20))

@@ -9,9 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Faults must not break the rules R5 to R8: the client returns a segment only when nothing uses it
-# (R5), the target grants its pages again only when nothing can access them (R6), slow storage ends
-# no session (R7), and each session has its floor (R8). Two hosts compete for half of the memory
+# Faults must not break these rules: the client returns a segment only when nothing uses it,
+# the target grants its pages again only when nothing can access them, slow storage ends no
+# session, and each session has its floor. Two hosts compete for half of the memory
 # that they request. A session that reconnects begins with its floor and grows at the expense of the
 # other session, so each lost connection makes the target reclaim memory. The fault point
 # delay_release delays each release at the target. With no_release the client does not return the

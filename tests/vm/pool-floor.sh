@@ -10,7 +10,7 @@
 . ../lib/pool.sh
 
 # The sum of all floors never exceeds the memory for pools, and each session makes progress with its
-# floor alone (rule R8). Here NR sessions of two hosts, with floors of 1 MiB, use all this memory.
+# floor alone. Here NR sessions of two hosts, with floors of 1 MiB, use all this memory.
 NR=8
 LIMIT=$((NR << 20))
 FLOOR=256

@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# The floor of a pool fits the largest request (rule R8), and a pool is reduced only after it was
-# mostly unused for 30 s (rule R9). The storage takes 5 ms for each request, so that many requests
+# The floor of a pool fits the largest request, and a pool is reduced only after it was
+# mostly unused for 30 s. The storage takes 5 ms for each request, so that many requests
 # are in flight. A tracepoint counts the runs of the work item that adjusts the size of the pool.
 FLOOR=256	# units: the largest request
 CEILING=2048

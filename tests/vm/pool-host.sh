@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# The limit of a host applies to all its sessions together, each session has its floor (rule R8),
-# and memory above the floors is divided by shares (rule R9). The first host may have 4 MiB, and
+# The limit of a host applies to all its sessions together, each session has its floor,
+# and memory above the floors is divided by shares. The first host may have 4 MiB, and
 # each of its two sessions requests 4 MiB.
 MIB=$((1 << 20))
 FLOOR=256

@@ -10,7 +10,7 @@
 . ../lib/pool.sh
 
 # The time limit for the return of a reclaimed segment does not run while the target holds a request
-# that uses the segment, so slow storage does not end a session (rule R7). The first host uses the
+# that uses the segment, so slow storage does not end a session. The first host uses the
 # exports "hung" and "disk0", two other hosts use "disk1" and "disk2". The storage of "hung" is
 # suspended with requests that fill the pool. Then the target reclaims memory for the other hosts.
 FLOOR=256

@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# A client must return a reclaimed segment within reclaim_timeout_ms if no request uses the segment
-# (rule R7). With the fault point no_release the client returns no reclaimed segment. So the target
+# A client must return a reclaimed segment within reclaim_timeout_ms if no request uses the segment.
+# With the fault point no_release the client returns no reclaimed segment. So the target
 # must end the session of the client after that time and log the reason.
 LATE=/sys/kernel/rnbd-target/limits/reclaim
 

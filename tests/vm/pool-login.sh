@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# A login gets its whole floor, if necessary from sessions that have more than their floor (rule
-# R8). A pool of a fixed size and one that grows leave 700 KiB of the memory for pools. The third
+# A login gets its whole floor, if necessary from sessions that have more than their floor. A
+# pool of a fixed size and one that grows leave 700 KiB of the memory for pools. The third
 # session has a floor of 1 MiB, and its client does not reconnect with a smaller floor.
 KIB=1024
 FLOOR=256

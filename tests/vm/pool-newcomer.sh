@@ -8,7 +8,7 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# The target reclaims segments for a session below its share (rule R9), even if no other session
+# The target reclaims segments for a session below its share, even if no other session
 # exceeds its share by a whole segment. Here segments have at most 1 MiB, an eighth of a pool. Four
 # sessions with three segments each use all memory. When a fifth session arrives, each of the four
 # has only 0.4 MiB more than its share.

@@ -11,7 +11,7 @@
 . ../lib/pool.sh
 . ../lib/nomem.sh
 
-# Data must stay right, and sessions must get their floors and shares (rules R5 to R9), while the
+# Data must stay right, and sessions must get their floors and shares, while the
 # fault injection of the kernel makes allocations fail. Two hosts compete for memory. A session that
 # reconnects begins with its floor and grows at the expense of the other session.
 KILLS=8

@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# An idle pool shrinks to its floor (rule R9), and the session makes progress with its floor alone
-# (rule R8). The first pool becomes idle, and the target reclaims memory from it. With delay_release
+# An idle pool shrinks to its floor, and the session makes progress with its floor alone.
+# The first pool becomes idle, and the target reclaims memory from it. With delay_release
 # the target confirms no release, so pool_units of the client still includes the closed segments
 # while the client shrinks the pool.
 FLOOR=256

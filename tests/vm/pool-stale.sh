@@ -8,7 +8,7 @@
 . ../lib/pool.sh
 
 # The pages of a segment go to another session only when neither the storage nor the RDMA device can
-# access them any longer (rule R6). Each case (client_stale.c) runs with the rule, and the data of
+# access them any longer. Each case (client_stale.c) runs with the rule, and the data of
 # both clients must be right. Each case also runs with a fault point that disables the rule. In that
 # run rnbd-peer or this script must find the bytes of the other client or of the storage in place of
 # the right ones. The cases are:

@@ -8,7 +8,7 @@
 . ../lib/pool.sh
 . ../lib/short.sh
 
-# A session must make progress with its floor alone (rule R8). The target has memory only for the
+# A session must make progress with its floor alone. The target has memory only for the
 # floor of the session, because a pool of a fixed size uses the rest. The client writes more data to
 # a file system on the disk than its memory holds, so memory of the client becomes free only when
 # writeback proceeds.

@@ -7,7 +7,7 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The client probes a connection that has a request older than one keep-alive interval (rule R16).
+# The client probes a connection that has a request older than one keep-alive interval.
 # Keep-alives use only the first connection, so only the probe can detect that the target has become
 # silent on the second connection. nft drops the packets with SENDs of the target to the queue pair
 # of the second connection. All other packets arrive, also acknowledgments, so the device of the

@@ -9,7 +9,7 @@
 . ../lib/pool.sh
 
 # If the reply to ATTACH is lost, the target must not keep a second attachment of the disk, and the
-# client must send no request before it has a reply (rule R11). With the fault point
+# client must send no request before it has a reply. With the fault point
 # drop_attach_reply the target grants an attachment and does not send the reply. The first attach of
 # a disk then fails after 10 s, and the client sends DETACH for the handle that it has requested. A
 # disk that reconnects sends ATTACH again with a higher generation.

@@ -8,7 +8,7 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# A detach ends the ownership of an exclusive export (rule R12), also while the disk is not
+# A detach ends the ownership of an exclusive export, also while the disk is not
 # attached, because the storage hangs with an old write or because the export has other properties
 # now. If a newer disk of the same host has attached the export, the host stays the owner when the
 # older disk is detached.

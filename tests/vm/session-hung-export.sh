@@ -9,8 +9,8 @@
 . ../lib/rnbd.sh
 
 # A login waits only for the queue pairs of older epochs, and requests in the storage delay only the
-# attachment of their own export (rule R1). An operation on a disk, such as a detach, does not wait
-# for another disk (rule R3).
+# attachment of their own export. An operation on a disk, such as a detach, does not wait
+# for another disk.
 DISKS=31
 
 set_host_id

@@ -8,7 +8,7 @@
 . ../lib/rnbd.sh
 
 # A request that arrives after its attachment was closed must not be executed, even if another disk
-# has got the index of its handle: the generation of the handle differs (rule R10). The fault point
+# has got the index of its handle: the generation of the handle differs. The fault point
 # hold_frames delays the frames of connection 1. Disk "one" is deactivated with writes in flight and
 # detached over connection 0, and disk "two" gets the handle index of disk "one". Then the delayed
 # frames arrive. Each disk has a generation checker with its own writer number, which the checker

@@ -7,10 +7,10 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Disks whose storage hangs leave tags and pool space to the other disks of their session (rule R4),
-# and no operation on a disk waits for another disk (rule R3). A request that fails before its reply
+# Disks whose storage hangs leave tags and pool space to the other disks of their session,
+# and no operation on a disk waits for another disk. A request that fails before its reply
 # arrives leaves an orphan: its tag and its pool space stay reserved until the target has answered
-# the request (rule R2).
+# the request.
 HUNG=40
 
 set_host_id

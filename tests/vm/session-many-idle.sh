@@ -8,7 +8,7 @@
 . ../lib/rnbd.sh
 
 # The client reserves pool space for the first requests of idle disks, so that busy disks leave some
-# space to them (rule R4). This must also work if the idle disks have more hardware queues (here 72)
+# space to them. This must also work if the idle disks have more hardware queues (here 72)
 # than the reserve has units (64).
 HUNG=4 IDLE=36
 

@@ -9,7 +9,7 @@
 . ../lib/rnbd.sh
 
 # A session is live as soon as its first connection is, and the client retries each further
-# connection separately (rule R16). The fault point refuse_queue makes the target refuse one
+# connection separately. The fault point refuse_queue makes the target refuse one
 # connection.
 QUEUES=8
 # Index of the connection that is refused

@@ -7,8 +7,8 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The receive slots and requests of a connection grow under load and shrink when it is idle (rule
-# R15). A new or idle connection has FIRST receive slots at each end, and the target accepts
+# The receive slots and requests of a connection grow under load and shrink when it is idle. A
+# new or idle connection has FIRST receive slots at each end, and the target accepts
 # DEPTH_FIRST requests on it.
 FIRST=4
 DEPTH_FIRST=16

@@ -7,7 +7,7 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R3. Detach and the time limits of a disk do not wait for the login of the session.
+# Detach and the time limits of a disk do not wait for the login of the session.
 # ms by which the target delays the login; the client waits for at most 50 s
 HOLD=40000
 LIMIT=$((5 * ${LAB_SLOW:-1}))
