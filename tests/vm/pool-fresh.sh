@@ -9,9 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Within 1 s after its grant, a segment is reclaimed only for a session below its floor or its share.
-# The third host requests 3 MiB of the 16 MiB, which is more than its floor and less than
-# its share of a third. It must get and keep 3 MiB while each of the two other hosts requests all
+# Within 1 s after its grant, a segment is reclaimed only for a session below its floor or its
+# share. The third host requests 3 MiB of the 16 MiB, which is more than its floor and less than its
+# share of a third. It must get and keep 3 MiB while each of the two other hosts requests all
 # memory. The tracepoint rnbdt_reclaim reports the age of each reclaimed segment and the memory that
 # its session keeps.
 T=/sys/kernel/tracing

@@ -11,8 +11,8 @@ A=$(host_id 2) B=$(host_id 3)
 SIZE=16
 
 # The owner of an exclusive export stays the owner when it loses its connection and when the target
-# restarts. The ownership ends by a detach, a fence, the administrator or a new boot id of the owner.
-# Node 1 is the target, node 2 the first client (A), node 3 the second client (B). Each
+# restarts. The ownership ends by a detach, a fence, the administrator or a new boot id of the
+# owner. Node 1 is the target, node 2 the first client (A), node 3 the second client (B). Each
 # owner fills the disk with a different byte.
 
 # pair BARRIER: a barrier of the target and the second client only
