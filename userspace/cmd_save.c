@@ -247,8 +247,8 @@ int cmd_save(const struct args *args)
 		ret = check_text(text);
 	}
 	if (!ret && !args->nr_operands && mkdir(TARGET_CONFIG_DIR, 0755) && errno != EEXIST) {
-		err("cannot create %s: %s", TARGET_CONFIG_DIR, strerror(errno));
 		ret = -errno;
+		err("cannot create %s: %s", TARGET_CONFIG_DIR, strerror(-ret));
 	}
 	if (!ret && !strcmp(file, "-"))
 		fputs(text, stdout);

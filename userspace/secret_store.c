@@ -437,7 +437,7 @@ static int needs_kept(const char *dir, const struct secret_copy *copy)
  */
 int secret_put_back(const char *dir)
 {
-	struct secret_copy copy = { };
+	struct secret_copy copy = { .store = -1 };
 	char text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
 	int ret;
@@ -459,7 +459,7 @@ int secret_put_back(const char *dir)
 		ret = put_back(dir, "secret", copy.path) ?: 1;
 	if (ret > 0 && is_kept(copy.old))
 		ret = put_back(dir, "old_secret", copy.old) ?: 1;
-	if (copy.store > 0)
+	if (copy.store >= 0)
 		close(copy.store);
 	secret_copy_exit(&copy);
 	return ret;

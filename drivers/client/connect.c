@@ -74,17 +74,12 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 					     struct rnbd_frame *frame)
 {
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
-	enum rnbd_proto_err perr;
 
 	if (frame->type == RNBD_FRAME_REPLY && READ_ONCE(q->used))
 		return rnbdc_handle_replies(q, frame);
 	if (frame->type != RNBD_FRAME_CONTROL)
 		return RNBD_PERR_TYPE;
-	perr = rnbdc_handle_control(q, frame);
-	/* Start hardware queues that wait for the credits that came with the frame. */
-	if (!perr)
-		rnbdc_queue_credit(ring);
-	return perr;
+	return rnbdc_handle_control(q, frame);
 }
 
 /* Test whether the end of this connection ends the session, see further.c. */
