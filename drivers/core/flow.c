@@ -6,9 +6,10 @@
  *
  * A credit is a posted receive slot, so the slots that a connection holds limit the number of
  * frames that its peer may send. A connection begins with few slots at each end. The sender of
- * frames asks for twice as many slots when its credits run low. A client asks for twice as
- * many requests when one has waited for another to end. The receiver allocates as much of this
- * as it can and answers with the new numbers; the new slots are credits of the sender.
+ * frames asks for twice as many slots when requests or replies use up its credits. A client asks
+ * for twice as many requests when one has waited for another to end. The receiver allocates as
+ * much of this as it can and answers with the new numbers; the new slots are credits of the
+ * sender.
  *
  * At the end of an observation period in which less than a quarter was in use, the sender
  * reduces the number to twice what was used. The device cannot take a posted slot back, so the
@@ -183,7 +184,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->depth = info->depth;
 	if (out->credits > out->slots)
 		return RNBD_PERR_CREDITS;
-	out->low = out->credits;
+	out->low = out->slots;
 	out->open = false;
 	return RNBD_PERR_NONE;
 }
@@ -196,7 +197,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
  */
 void rnbd_flow_end_period(struct rnbd_flow_out *out)
 {
-	out->low = out->credits;
+	out->low = out->slots;
 	out->busy = 0;
 	out->short_depth = false;
 	out->refused = false;
