@@ -6,8 +6,8 @@
  *
  * A credit is a receive slot that the peer has posted, so the slots of an end limit the number
  * of frames that its peer may send. A connection begins with few slots at each end. An end
- * whose credits run low asks the peer for twice as many slots. A client also asks for twice as
- * many requests in flight when a request had to wait because the allowed number was in flight.
+ * asks the peer for twice as many slots when few credits are left after it has sent requests or
+ * replies. A client also asks for twice as many requests in flight when a request had to wait because the allowed number was in flight.
  * Both numbers are in one control entry, SLOTS. The peer allocates as much as it can and
  * answers with the new numbers. Each new slot is a new credit.
  *
@@ -186,7 +186,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->depth = info->depth;
 	if (out->credits > out->slots)
 		return RNBD_PERR_CREDITS;
-	out->low = out->credits;
+	out->low = out->slots;
 	out->open = false;
 	return RNBD_PERR_NONE;
 }
@@ -199,7 +199,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
  */
 void rnbd_flow_end_period(struct rnbd_flow_out *out)
 {
-	out->low = out->credits;
+	out->low = out->slots;
 	out->busy = 0;
 	out->short_depth = false;
 	out->refused = false;

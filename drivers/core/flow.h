@@ -10,8 +10,9 @@
  * @slots: receive slots of the peer
  * @max_slots: maximum of @slots that this end may ask for
  * @credits: frames that this end may send now: receive slots of the peer that are not used yet
- * @low: lowest value of @credits after a frame with entries, since the latest change of @slots
- *	or the start of the observation period, whichever is later
+ * @low: lowest value of @credits after a frame with requests or replies, since the latest
+ *	change of @slots or the start of the observation period, whichever is later; @slots if
+ *	there was no such frame
  * @depth: requests that may be in flight; 0 if this direction carries no requests
  * @max_depth: maximum of @depth that this end may ask for
  * @busy: highest number of requests in flight in the observation period
@@ -105,15 +106,15 @@ static inline bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
 /**
  * rnbd_flow_sent - update the credits for a sent frame
  * @out: direction with a credit
- * @entries: the frame has entries; only such frames update out->low, because frames without
- *	entries show no need for slots
+ * @load: the frame has requests or replies; only such frames update out->low. Other frames show
+ *	no need for slots, because they are few or are about slots themselves
  *
  * Context: the lock of the connection held.
  */
-static inline void rnbd_flow_sent(struct rnbd_flow_out *out, bool entries)
+static inline void rnbd_flow_sent(struct rnbd_flow_out *out, bool load)
 {
 	out->credits--;
-	if (entries)
+	if (load)
 		out->low = min(out->low, out->credits);
 }
 

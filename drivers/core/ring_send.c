@@ -52,13 +52,13 @@ bool rnbd_ring_can_open(const struct rnbd_ring *ring)
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_can_open);
 
-static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entries)
+static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool load)
 {
 	struct rnbd_slot *slot = list_first_entry(&ring->send, struct rnbd_slot, entry);
 
 	list_move_tail(&slot->entry, &ring->send);
 	ring->send_free--;
-	rnbd_flow_sent(&ring->out, entries);
+	rnbd_flow_sent(&ring->out, load);
 	/* Ask for more slots before the last credit is used. */
 	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->slots_request_pending)
 		rnbd_ring_kick(ring);
@@ -85,7 +85,7 @@ bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
 {
 	if (!rnbd_ring_can_open(ring))
 		return false;
-	ring->open = rnbd_ring_next_slot(ring, true);
+	ring->open = rnbd_ring_next_slot(ring, type != RNBD_FRAME_CONTROL);
 	ring->open_type = type;
 	ring->open_entries = 0;
 	ring->open_bytes = sizeof(struct rnbd_frame_hdr);

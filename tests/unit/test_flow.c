@@ -81,6 +81,32 @@ static void test_refused(void **state)
 	rnbd_flow_sent(&out, true);
 	assert_false(rnbd_flow_is_short(&out));
 	rnbd_flow_end_period(&out);
+	rnbd_flow_sent(&out, true);
+	assert_true(rnbd_flow_is_short(&out));
+}
+
+/* Credits that are on their way, or that only frames without load have used, show no need. */
+static void test_idle(void **state)
+{
+	const struct rnbd_slots_info less = { .slots = FIRST };
+	struct rnbd_flow_out out;
+	u32 i;
+
+	(void)state;
+	rnbd_flow_out_init(&out, 8, 64);
+	rnbd_flow_out_enable(&out, 0);
+	rnbd_flow_ask(&out, &less);
+	for (i = 0; i < 6; i++)
+		rnbd_flow_sent(&out, false);
+	assert_int_equal(rnbd_flow_answered(&out, &less), RNBD_PERR_NONE);
+	assert_int_equal(out.credits, 2);
+	assert_false(rnbd_flow_is_short(&out));
+	rnbd_flow_end_period(&out);
+	assert_false(rnbd_flow_is_short(&out));
+	rnbd_flow_sent(&out, false);
+	assert_false(rnbd_flow_is_short(&out));
+	assert_true(rnbd_flow_returned(&out, 2));
+	rnbd_flow_sent(&out, true);
 	assert_true(rnbd_flow_is_short(&out));
 }
 
@@ -287,6 +313,7 @@ struct end {
 	u64 sent, received;
 	struct frame wire[WIRE];	/* ring of frames in flight to this end */
 	u32 first, nr;
+	u32 increases;		/* requests for more slots or requests */
 };
 
 static struct unit_random rnd;
@@ -326,7 +353,7 @@ static void transmit(struct end *e, u32 kind, const struct rnbd_slots_info *info
 	if (info)
 		f->info = *info;
 	e->in.owed = 0;
-	rnbd_flow_sent(&e->out, kind != EMPTY);
+	rnbd_flow_sent(&e->out, kind == DATA);
 	peer->nr++;
 	e->flight++;
 	e->sent++;
@@ -403,6 +430,7 @@ static void work(struct end *e)
 		e->send_slots = max(e->send_slots, request.slots + 1u);
 		e->slots_request = request;
 		e->slots_request_pending = true;
+		e->increases++;
 		send_due(e);
 	}
 }
@@ -438,6 +466,39 @@ static void settle(void)
 		work(&ends[0]);
 		work(&ends[1]);
 	}
+}
+
+/* An observation period without load, in which the ends act in a random order. */
+static void idle_period(void)
+{
+	u32 i, at[2];
+
+	for (i = 0; i < 2; i++)
+		at[i] = unit_random_below(&rnd, 32);
+	for (i = 0; i < 32; i++) {
+		struct end *e = &ends[unit_random_below(&rnd, 2)];
+
+		if (i == at[0])
+			end_period(&ends[0], true);
+		if (i == at[1])
+			end_period(&ends[1], true);
+		switch (unit_random_below(&rnd, 8)) {
+		case 0:
+			/* A keep-alive */
+			if (e->out.credits > 2 && e->flight + 2 < e->send_slots)
+				transmit(e, EMPTY, NULL);
+			break;
+		case 1:
+			work(e);
+			break;
+		case 2:
+		case 3:
+		case 4:
+			receive(e);
+			break;
+		}
+	}
+	settle();
 }
 
 static void one_connection(void)
@@ -486,7 +547,13 @@ static void one_connection(void)
 	settle();
 	assert_true(can_open(&ends[0]) && can_open(&ends[1]));
 	assert_true(!ends[0].slots_request_pending && !ends[1].slots_request_pending);
-	for (i = 0; i < 8; i++) {
+	idle_period();
+	ends[0].increases = 0;
+	ends[1].increases = 0;
+	for (i = 0; i < 8; i++)
+		idle_period();
+	assert_int_equal(ends[0].increases + ends[1].increases, 0);
+	for (i = 0; i < 4; i++) {
 		end_period(&ends[0], true);
 		end_period(&ends[1], true);
 		settle();
@@ -524,6 +591,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grow),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_false_credits),
