@@ -7,9 +7,10 @@
  * A credit is a receive slot that the peer has posted, so the slots of an end limit the number
  * of frames that its peer may send. A connection begins with few slots at each end. An end
  * asks the peer for twice as many slots when few credits are left after it has sent requests or
- * replies. A client also asks for twice as many requests in flight when a request had to wait because the allowed number was in flight.
- * Both numbers are in one control entry, SLOTS. The peer allocates as much as it can and
- * answers with the new numbers. Each new slot is a new credit.
+ * replies. A client also asks for twice as many requests in flight when a request had to wait
+ * because the allowed number was in flight. Both numbers are in one control entry, SLOTS. The
+ * peer allocates as much as it can and answers with the new numbers. Each new slot is a new
+ * credit.
  *
  * If the highest number of slots (or requests) that were in use during an observation period is
  * less than a quarter of the available ones, SLOTS reduces the available number to twice this
