@@ -3,9 +3,8 @@
  * Properties of the opcodes: one row per opcode.
  *
  * Operation: the decoder of requests, the client, the target, the traces and the tests read
- * these rows. A new opcode needs a number in <rnbd/wire_io.h>, a row here, a line in the
- * client's table of block layer operations, and its execution in bdev.c and file.c of the
- * target.
+ * these rows. Documentation/contributing/protocol-changes.rst lists all places that a new opcode
+ * changes.
  *
  * Ownership: the rows are constant.
  * Concurrency: any context.
