@@ -26,7 +26,7 @@
  * @fence_generation: highest fence generation that an ATTACH_REPLY of this session has
  *	carried; 0 if there was none yet
  * @pool_min: requested floor of the pool in units, which the target keeps for the session at any
- *	time; 0: the floor is the whole pool, and the client divides the pool among its queues
+ *	time; 0: the floor is the whole pool
  */
 struct rnbd_ctl_login {
 	__u8	boot_id[16];
