@@ -54,7 +54,7 @@ static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
 	ring->stats.credit_frames_sent++;
 }
 
-/* Count a received frame with SLOTS or SLOTS_REPLY as a credit frame. */
+/* Count a received frame with SLOTS or SLOTS_REPLY as a credit frame, not in frames_received. */
 static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);

@@ -209,8 +209,8 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *n
 
 /*
  * Handle an ATTACH. The caller sends the answer before it releases the lock, so that no event
- * about the attachment precedes the answer. Return false if the caller must first release the
- * lock, allocate the attachment or lock the configuration, and call this function again.
+ * about the attachment precedes the answer. Return false if the caller must release the lock,
+ * allocate the attachment if @new has none, lock as @new->config says, and call this again.
  */
 static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot,
 				struct rnbdt_new *new)

@@ -131,12 +131,12 @@ bool rnbdt_same_address(const struct sockaddr_storage *a,
 }
 
 /**
- * rnbdt_ring_bytes - return the memory of the slots of a queue
- * @slots: slots of both directions together
- * @slot_size: bytes of a slot
+ * rnbdt_ring_bytes - compute the size of the memory for the slots of a queue
+ * @slots: number of send slots and receive slots together
+ * @slot_size: bytes of the buffer of a slot
  *
  * Context: any.
- * Return: bytes, as the allocator rounds them.
+ * Return: bytes of all buffers and of all struct rnbd_slot, as the allocator rounds them.
  */
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
 {

@@ -129,8 +129,9 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 	lane = treq->att->lane;
 	if (unlikely(treq->lane != lane)) {
 		/*
-		 * A request that left the former lane possibly did not dequeue, because it saw
-		 * the cost that this request had added for a moment. Dequeue now instead.
+		 * rnbdt_sched_enter() possibly added the cost of this request to the former lane
+		 * for a moment. A request that completed in that moment possibly saw this cost
+		 * and dequeued nothing, so dequeue from the former lane now.
 		 */
 		rnbdt_sched_take(treq->lane, &ready);
 		treq->lane = lane;

@@ -54,8 +54,8 @@ static struct {
 	/* Difference between CLOCK_MONOTONIC and this clock, ns. */
 	u64 excluded;
 	/*
-	 * Time that the model has worked, ns: as @excluded, from which, however, mdl_clock_leave()
-	 * also subtracts its charges.
+	 * Time for which the model has worked, ns. In contrast to @excluded, mdl_clock_leave() does
+	 * not subtract its charges from it.
 	 */
 	u64 own;
 	/* Time that the last start of the timer took, ns. */
@@ -71,7 +71,7 @@ static struct {
 /**
  * mdl_clock_now - return the time of this clock
  *
- * Context: section, or interrupts disabled.
+ * Context: section of the clock, or interrupts disabled.
  * Return: ns.
  */
 u64 mdl_clock_now(void)
@@ -84,7 +84,7 @@ u64 mdl_clock_now(void)
 /**
  * mdl_clock_own - return the time for which the model itself has worked
  *
- * Context: section.
+ * Context: section of the clock.
  * Return: ns.
  */
 u64 mdl_clock_own(void)
@@ -95,7 +95,7 @@ u64 mdl_clock_own(void)
 /**
  * mdl_clock_interrupts - return the number of timer interrupts for adapters
  *
- * Context: section.
+ * Context: section of the clock.
  * Return: number since the module was loaded.
  */
 u64 mdl_clock_interrupts(void)
@@ -173,9 +173,9 @@ void mdl_clock_leave(unsigned long flags, u32 charge)
 /**
  * mdl_clock_event - set the interrupt time of a completion queue
  * @cq: completion queue
- * @due: time of this clock, or U64_MAX for no interrupt
+ * @due: time of this clock in ns, or U64_MAX for no interrupt
  *
- * Context: section, lock of the completion queue held.
+ * Context: section of the clock (see the head comment), lock of the completion queue held.
  */
 void mdl_clock_event(struct mdl_cq *cq, u64 due)
 {

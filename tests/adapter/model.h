@@ -2,9 +2,11 @@
 /*
  * Functions that the files of the modelled adapter share.
  *
- * Operation: each block names the file that defines the functions; the kernel-doc is there.
+ * Operation: the comment above each block of declarations names the file that defines the
+ * functions and has their kernel-doc.
  * Ownership, concurrency: see objects.h.
- * Errors: a function that moves data returns the status of the work completion.
+ * Errors: a function of type enum ib_wc_status returns the status for the work completion. A
+ * function of type const char * returns a description of the error, or NULL for success.
  */
 #ifndef MDL_MODEL_H
 #define MDL_MODEL_H
@@ -26,11 +28,11 @@ static inline void mdl_add(struct mdl_dev *dev, enum mdl_stat stat, s64 n)
  * mdl_object_add - count a new object of a device
  * @dev: device
  * @kind: kind of object
- * @max: largest number of these objects in the profile
+ * @max: largest number of objects of this kind that the profile allows
  *
  * Context: any.
- * Return: true if one more object is allowed; the caller must then balance the call with
- * mdl_object_del().
+ * Return: true if the object was counted; when the object is destroyed, the caller must call
+ * mdl_object_del(). False if @max objects exist already.
  */
 static inline bool mdl_object_add(struct mdl_dev *dev, enum mdl_object kind, u32 max)
 {
@@ -215,7 +217,10 @@ void mdl_dma_init(struct mdl_dev *dev);
 void mdl_dma_exit(struct mdl_dev *dev);
 const char *mdl_dma_access(struct mdl_dev *dev, u64 addr, void *buf, u32 len, bool write);
 u64 mdl_dma_reserve(struct mdl_dev *dev, u64 pages);
-/* Flags of mdl_dma_map(): copy the data to the shadow pages; map without shadow pages. */
+/*
+ * Flags of mdl_dma_map(): MDL_MAP_COPY copies the memory to the shadow pages, MDL_MAP_COHERENT
+ * maps the memory without shadow pages.
+ */
 #define MDL_MAP_COPY		BIT(0)
 #define MDL_MAP_COHERENT	BIT(1)
 dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,

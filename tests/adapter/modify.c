@@ -3,18 +3,19 @@
  * State and attributes of queue pairs.
  *
  * Operation: the table of the RDMA core defines the allowed transitions and attributes. When a
- * queue pair enters the error state, the engine flushes it. When it enters the reset state, its
- * work requests and completions are dropped.
+ * queue pair enters the error state, the engine flushes its work requests. When a queue pair
+ * enters the reset state, its work requests and completions are dropped.
  *
  * Ownership: nothing is allocated.
  *
- * Concurrency: the lock of the queue pair protects its state. A reset waits for the engines.
+ * Concurrency: the lock of the queue pair protects its state. A reset waits until the engines
+ * have finished the work requests that they are executing.
  *
- * Errors: -EINVAL.
+ * Errors: -EINVAL; -EOPNOTSUPP for attributes beyond the standard ones.
  */
 #include "model.h"
 
-/* Store attributes that were checked, for mdl_query_qp(). */
+/* Store attributes that were checked; the engine and mdl_query_qp() read them. */
 static void mdl_qp_set_attr(struct mdl_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	lockdep_assert_held(&qp->lock);
@@ -49,8 +50,8 @@ static void mdl_qp_set_attr(struct mdl_qp *qp, const struct ib_qp_attr *attr, in
 	if (mask & IB_QP_AV) {
 		qp->attr.ah_attr = attr->ah_attr;
 		/*
-		 * The reference to the GID belongs to the caller, so the pointer must not be
-		 * kept.
+		 * The reference to the GID belongs to the caller, who may drop it after the call,
+		 * so the pointer must not be kept.
 		 */
 		qp->attr.ah_attr.grh.sgid_attr = NULL;
 		mdl_av_set(&qp->av, &attr->ah_attr);
@@ -98,7 +99,7 @@ static void mdl_qp_reset(struct mdl_qp *qp)
  * @udata: NULL for kernel users
  *
  * Context: process context, may sleep.
- * Return: 0 or -EINVAL.
+ * Return: 0, -EINVAL, or -EOPNOTSUPP for attributes beyond the standard ones.
  */
 int mdl_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)

@@ -3,16 +3,17 @@
  * Memory regions: registration, invalidation, translation.
  *
  * Operation: a key consists of the index of a region and a variant byte. map_mr_sg() stages a
- * list of pieces, and the execution of REG_MR activates it, as in adapters that fetch the list
- * at that time. A region of all memory (get_dma_mr()) maps each address to itself.
+ * list of memory pieces. The region consists of these pieces only when the REG_MR is executed, as
+ * with adapters that fetch the list at that time. In a region that covers all memory
+ * (get_dma_mr()), each address is a DMA address.
  *
  * Ownership: the model allocates regions, and frees them after an RCU grace period, because an
- * engine may still access a region that is being removed.
+ * engine can still access a region that is being removed.
  *
  * Concurrency: the lock of a region protects the members that an engine reads and changes. The
- * ULP serialises map_mr_sg() and the work requests of one region.
+ * ULP must serialise the calls of map_mr_sg() and the work requests for one region.
  *
- * Errors: functions for the engine return NULL, or a text that describes the error.
+ * Errors: functions for the engine return NULL for success, or a description of the error.
  */
 #include <linux/slab.h>
 
@@ -21,7 +22,7 @@
 #define MDL_KEY_SHIFT	8
 #define MDL_VARIANT	GENMASK(7, 0)
 #define MDL_MAX_INDEX	GENMASK(23, 0)
-/* Keys with smaller indices might equal MDL_LOCAL_DMA_LKEY. */
+/* A key with a smaller index could be equal to MDL_LOCAL_DMA_LKEY. */
 #define MDL_MIN_INDEX	0x10
 
 static void mdl_mr_free(struct mdl_mr *mr)
@@ -109,8 +110,8 @@ struct ib_mr *mdl_get_dma_mr(struct ib_pd *ibpd, int access)
 }
 
 /*
- * Refuse to register memory of user space. The RDMA core requires this operation from each
- * device that kernel ULPs may use.
+ * Refuse to register memory of user space. The function exists because the RDMA core offers to
+ * kernel ULPs only devices that have this operation.
  */
 #ifdef MDL_HAVE_DMAH
 struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
@@ -127,7 +128,7 @@ struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 vir
  * mdl_alloc_mr - create a region for fast registration
  * @ibpd: protection domain
  * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
- * @max_num_sg: capacity, pages or pieces
+ * @max_num_sg: capacity: pages for IB_MR_TYPE_MEM_REG, pieces for IB_MR_TYPE_SG_GAPS
  *
  * Context: process context, may sleep.
  * Return: the region or an error pointer.
@@ -209,8 +210,8 @@ static int mdl_set_gaps(struct mdl_mr *mr, struct scatterlist *sgl, int nents,
  * @ibmr: region
  * @sgl: scatter list of mapped memory
  * @nents: number of DMA segments in the list
- * @offset: offset in the first segment; returns the offset in the first segment that was not
- *	staged
+ * @offset: input, offset in the first segment; output, offset in the first segment that was not
+ *	staged completely; NULL for an offset of 0
  *
  * Context: any.
  * Return: number of segments staged, or errno.
@@ -232,7 +233,7 @@ int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 	return ib_sg_to_pages(ibmr, sgl, nents, offset, mdl_set_page);
 }
 
-/* Find the region of a key, regardless of its variant; in an RCU read section. */
+/* Find the region of @key without comparing the variant; called in an RCU read section. */
 static struct mdl_mr *mdl_mr_find(struct mdl_dev *dev, u32 key)
 {
 	return xa_load(&dev->mrs, key >> MDL_KEY_SHIFT);
@@ -397,14 +398,14 @@ const char *mdl_mr_check(struct mdl_dev *dev, struct ib_pd *pd, u32 key, u64 add
 	return wrong;
 }
 
-/* Find the DMA address of @addr; @len stays 0 if the pieces do not cover it. */
+/* Find the DMA address of @addr; @len stays 0 if no piece covers @addr. */
 static void mdl_mr_find_piece(struct mdl_mr *mr, u64 addr, u32 all, u64 *dma, u32 *len)
 {
 	u64 offset = addr - mr->iova;
 	u32 i = 0;
 
 	if (mr->ib.type != IB_MR_TYPE_SG_GAPS) {
-		/* All pages have the same length; the region may begin inside the first one. */
+		/* All pages have the same length; the region can begin inside the first page. */
 		offset += mr->iova & (mr->ib.page_size - 1);
 		i = offset / mr->ib.page_size;
 		offset %= mr->ib.page_size;
@@ -424,7 +425,7 @@ static void mdl_mr_find_piece(struct mdl_mr *mr, u64 addr, u32 all, u64 *dma, u3
  * @key: local or remote key
  * @addr: address
  * @dma: output, DMA address
- * @len: number of bytes; returns the number of consecutive bytes at @dma
+ * @len: input, number of bytes; output, number of these bytes that are consecutive at @dma
  *
  * Context: engine.
  * Return: NULL, or a description of the error.

@@ -4,26 +4,27 @@
  *
  * Operation: the parameters "nasty", "nasty_rate" and "seed" apply to devices that are created
  * afterwards. mdl_nasty() decides at each opportunity whether a kind happens; the caller counts
- * it. A harmless kind that has not happened yet happens at the first opportunity, so that a
- * short test sees all kinds. After that, one in nasty_rate opportunities is taken on average.
- * delay: a completion becomes pollable later; completions of other work queues may overtake it.
- * merge: a completion waits for the next point of a time grid of the device, so that several
+ * each time that the kind has happened. A kind happens at its first opportunity, so that a short
+ * test sees all kinds, and later on average at one in nasty_rate opportunities. The kinds event,
+ * error and fatal do not use mdl_nasty().
+ * delay: a completion becomes pollable later; completions of other work queues can overtake it.
+ * merge: a completion becomes pollable at the next multiple of MDL_MERGE_NS, so that several
  * completions appear together and raise one event.
  * late: the data of an RDMA READ are read and placed later, in pieces and in any order, mixed
  * with other READs of the queue pair.
- * again: an RDMA READ is executed a second time, as if its response had been lost.
- * defer: the data of an RDMA WRITE reach memory only when an operation orders them (place.c).
+ * again: an RDMA READ is executed a second time, as after the loss of its response.
+ * defer: the data of an RDMA WRITE reach memory only when a later operation needs them (place.c).
  * rnr: a receiver answers with an RNR NAK although it has a receive work request.
- * event: the port reports asynchronous events (nasty_event.c).
- * register: registrations take milliseconds.
- * modify: creation, transitions and destruction of queue pairs take milliseconds.
+ * event: the device reports events without a cause, and its port fails briefly (nasty_event.c).
+ * register: creation and destruction of memory regions, REG_MR and LOCAL_INV take up to some ms.
+ * modify: creation, transitions and destruction of queue pairs take some milliseconds.
  * error: a request fails for a reason that the ULP could not avoid.
- * fatal: the device fails once, with all its queue pairs (nasty_event.c).
+ * fatal: the device fails once, with all its RC queue pairs (nasty_event.c).
  *
  * Ownership: a device owns its random numbers.
  *
  * Concurrency: a lock protects the random numbers. Runs with the same seed draw the same
- * numbers, but the order of threads decides which request gets which number.
+ * sequence of numbers, but the order of threads decides which request gets which number.
  *
  * Errors: writing an unknown kind to the parameter fails.
  */
@@ -38,11 +39,11 @@
 #define MDL_NASTY_ALL		(BIT(MDL_NASTY_ERROR) - 1)
 /* Longest delay of a completion, us. */
 #define MDL_DELAY_US		400
-/* Grid of the times at which merged completions appear, ns; a power of 2. */
+/* Merged completions appear at multiples of this time, ns; a power of 2. */
 #define MDL_MERGE_NS		BIT(19)
-/* RNR NAKs without a reason stop send queues for at most one part in so many of the time. */
+/* RNR NAKs without a reason stop send queues for at most 1/MDL_RNR_PART of the time. */
 #define MDL_RNR_PART		16
-/* An error is rarer than other kinds by this factor. */
+/* The kind "error" is rarer than other kinds by this factor. */
 #define MDL_ERROR_FACTOR	64
 
 const char *const mdl_nasty_names[MDL_NASTY_COUNT] = {
@@ -175,8 +176,8 @@ ktime_t mdl_nasty_cqe(struct mdl_dev *dev)
  * @qp: queue pair of the requester
  * @delay_us: time for which the NAK stops the requester, us
  *
- * At most half of the retries are used, but at least one; the others are left for a receiver
- * that is not ready.
+ * RNR NAKs without a reason use at most half of the RNR retries of a request, or its only retry.
+ * The other retries are left for a receiver that is really not ready.
  *
  * Context: the requester's engine.
  * Return: true if the responder must send an RNR NAK.
@@ -226,7 +227,7 @@ bool mdl_nasty_error(struct mdl_dev *dev, const struct mdl_swqe *wqe,
 		*status = mdl_random(dev, 2) ? IB_WC_LOC_QP_OP_ERR : IB_WC_MW_BIND_ERR;
 	else
 		*status = statuses[mdl_random(dev, ARRAY_SIZE(statuses))];
-	/* The responder may have executed the request if only acknowledgments were lost. */
+	/* After RETRY_EXC_ERR a request can be executed: perhaps only acknowledgments were lost. */
 	*executed = *status == IB_WC_RETRY_EXC_ERR && mdl_random(dev, 2);
 	return true;
 }
@@ -261,7 +262,7 @@ void mdl_nasty_init(struct mdl_dev *dev)
 	struct mdl_dice *dice = &dev->dice;
 	u64 seed = READ_ONCE(mdl_seed);
 
-	/* Include the name of the network device, so that the devices of a test differ. */
+	/* Include the name of the network device: each device of a test then has other numbers. */
 	seed += (u64)full_name_hash(NULL, name, strlen(name)) << 32;
 	spin_lock_init(&dice->lock);
 	prandom_seed_state(&dice->rnd, seed);

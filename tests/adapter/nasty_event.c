@@ -3,10 +3,11 @@
  * Asynchronous events of nasty devices.
  *
  * Operation: from time to time, a device with the kind "event" reports that its GIDs or
- * partition keys have changed, or that clients should register again, although nothing has
- * changed. At other times its port fails for a moment; messages sent during the failure are
- * lost and retried. A device with the kind "fatal" fails once, after a number of events and as
- * soon as a queue pair is connected: all its queue pairs enter the error state.
+ * partition keys have changed, or that clients should register again with the subnet manager,
+ * although nothing has changed. At other times its port fails for MDL_PORT_DOWN_MS; messages sent
+ * during the failure are lost and retried. A device with the kind "fatal" fails once: at the
+ * first event from number MDL_FATAL_EVENT on at which a queue pair is connected, all its RC queue
+ * pairs enter the error state.
  *
  * Ownership: a device owns its work item.
  *
@@ -19,14 +20,14 @@
 
 #include "model.h"
 
-/* Time between two events, ms: minimum and random part. */
+/* Time between two events, ms: minimum, and upper bound of the random time that is added. */
 #define MDL_EVENT_MIN_MS	50
 #define MDL_EVENT_SPREAD_MS	400
 /* Duration of a port failure, ms. */
 #define MDL_PORT_DOWN_MS	2
-/* Rate of port failures, one in so many events: a ULP may wait for a second after a failure. */
+/* One in this many events is a port failure: a ULP can wait for a second after a failure. */
 #define MDL_PORT_EVENTS		16
-/* Number of the first event that may be the failure of the device. */
+/* The device does not fail before its event of this number. */
 #define MDL_FATAL_EVENT		12
 
 static void mdl_nasty_port(struct mdl_dev *dev, bool down)
@@ -71,7 +72,7 @@ static void mdl_nasty_fatal(struct mdl_dev *dev)
 	mdl_nasty_count(dev, MDL_NASTY_FATAL);
 }
 
-/* Take the next step of the device; returns the time until the following step, ms. */
+/* Report an event or end a port failure; returns the time until the next such step, ms. */
 static u32 mdl_nasty_next(struct mdl_dev *dev)
 {
 	static const enum ib_event_type events[] = {

@@ -10,12 +10,12 @@
  * Ownership: the RDMA core frees devices, protection domains, address handles, queue pairs,
  * completion queues and shared receive queues. The model frees memory regions and DMA mappings.
  *
- * Concurrency: locks nest in three cases only. The lock of a vector is taken inside the lock of
- * a completion queue. The locks of regions, mappings and random numbers are taken inside
- * place_lock of a queue pair. The lock of mappings is taken inside the locks of queues and
- * queue pairs. mdl_devices_lock is taken with bottom halves disabled, all other locks with
- * interrupts disabled, because a ULP may post, poll, map and unmap in any context. Lookups of
- * devices, queue pairs and regions use RCU.
+ * Concurrency: locks nest in three cases only. The lock of a vector is taken while the lock of a
+ * completion queue is held. The locks of regions, mappings and random numbers are taken while
+ * place_lock of a queue pair is held. The lock of mappings is also taken while the lock of a
+ * completion queue, receive queue or queue pair is held. mdl_devices_lock is taken with bottom
+ * halves disabled, all other locks with interrupts disabled, because a ULP may post, poll, map
+ * and unmap in any context. Lookups of devices, queue pairs and regions use RCU.
  *
  * Errors: see the functions in model.h.
  */
@@ -40,7 +40,7 @@
 #define MDL_GSI_QPN		1
 /* Largest number of scatter/gather entries of a receive work request in any profile. */
 #define MDL_MAX_RECV_SGE	64
-/* Fills the undefined members of a work completion. */
+/* Value of each byte in the undefined members of a work completion. */
 #define MDL_UNDEFINED		0x5a
 
 struct mdl_pd {
@@ -152,9 +152,10 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
  * @head: index of the next entry to be written, counts up
  * @tail: index of the next entry to be polled, counts up
  * @requested: number of entries that the ULP requested; constant
- * @owed: number of posted work requests that may still add an entry; atomic
+ * @owed: number of posted work requests that are not retired (retire.c): each has or can still
+ *	add an entry; atomic
  * @arm: kind of event for which the ULP armed the queue
- * @count: moderation: number of completions that raise an event at once
+ * @count: moderation: number of completions that raise an event before @period has passed
  * @period: moderation: longest delay of an event, us; on a timed device multiplied by the
  *	slowdown
  * @pending: number of completions since the last event
@@ -164,10 +165,10 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
  * @vector_entry: entry of mdl_vector.cqs; protected by mdl_vector.lock
  * @held: struct mdl_held entries in the order of their due times; protected by @lock
  * @held_free: unused struct mdl_held entries; protected by @lock
- * @held_pool: array of all struct mdl_held entries, NULL if none is ever needed
+ * @held_pool: array of all struct mdl_held entries, NULL if the device never holds completions
  * @held_timer: expires when the first entry of @held is due; unused on a timed device
- * @event_due: timed device: time of the next interrupt by the clock of clock.c, U64_MAX if
- *	there is none; protected by @lock
+ * @event_due: timed device: time of the next interrupt on the clock of clock.c, ns; U64_MAX if
+ *	no interrupt is due; protected by @lock
  * @event_entry: timed device: entry of the list of interrupts in clock.c
  */
 struct mdl_cq {
@@ -259,7 +260,8 @@ struct mdl_srq {
  *	none
  * @from: READ: offset of the next part to be executed, bytes
  * @bytes: READ: length of that part; other requests: same as @length
- * @missing: READ: bitmap of the parts that are not placed yet, 0 if the READ is not divided
+ * @missing: READ: bitmap of the parts that are not placed yet; 0 if there is none, or if the READ
+ *	is not divided
  * @again: READ: whether the READ was executed once and is due for a second execution
  * @pages: REG_MR: number of pages, for the timing
  * @posted: timed device: time of posting
@@ -371,7 +373,7 @@ struct mdl_sq {
  * @serving: whether the engine of the peer's device executes a request on this queue pair
  * @last_wqe: whether IB_EVENT_QP_LAST_WQE_REACHED was raised
  * @established: whether IB_EVENT_COMM_EST was raised
- * @active: whether it is in mdl_engine.active; protected by mdl_engine.lock
+ * @active: whether the queue pair is in mdl_engine.active; protected by mdl_engine.lock
  * @engine_entry: entry of mdl_engine.active
  */
 struct mdl_qp {

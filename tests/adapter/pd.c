@@ -2,14 +2,16 @@
 /*
  * Protection domains and address handles.
  *
- * Operation: a protection domain only serves for comparison by its address. An address handle
- * holds an address vector, which posting copies into a datagram work request.
+ * Operation: a protection domain has no state; the model only compares its address with that of
+ * other protection domains. An address handle holds an address vector, which posting copies into
+ * a datagram work request.
  *
  * Ownership: the RDMA core allocates and frees both.
  *
  * Concurrency: both are constant after their creation.
  *
- * Errors: -EOPNOTSUPP for user space.
+ * Errors: -EOPNOTSUPP for user space and for addresses other than RoCE; -ENOMEM for protection
+ * domains beyond the profile.
  */
 #include <linux/etherdevice.h>
 #include <rdma/ib_cache.h>

@@ -5,17 +5,18 @@
  * Operation: the acknowledgment of an RDMA WRITE only says that the responder has received it.
  * The data must be in memory before the next message of the queue pair is delivered, before an
  * RDMA READ of the queue pair is executed, and before the region is invalidated or destroyed.
- * Until then a nasty responder keeps the data. The responder then places them in pieces and in
- * any order; only overlapping WRITEs keep their order. When the connection ends, each remaining
- * WRITE is placed or dropped.
+ * A nasty responder keeps the data outside of memory until one of these events. At the event the
+ * responder places the data in pieces and in any order; only overlapping WRITEs keep their order.
+ * When the connection ends, a random choice decides for each remaining WRITE whether it is placed
+ * or dropped.
  *
  * Ownership: the responder's queue pair owns the deferred WRITEs and copies of their data.
  *
  * Concurrency: place_lock is held while data are placed. After mdl_place_all() or
- * mdl_place_end() has returned, no earlier WRITE is placed.
+ * mdl_place_end() has returned, no data of a WRITE that was deferred before the call are placed.
  *
- * Errors: a WRITE to memory that is no longer registered is dropped. Memory that is registered
- * but no longer mapped is reported as a violation.
+ * Errors: a WRITE to memory that is no longer registered is dropped. A WRITE to memory that is
+ * registered but no longer mapped for DMA is reported as a violation.
  */
 #include <linux/slab.h>
 
@@ -42,7 +43,7 @@ static struct mdl_dev *mdl_place_dev(const struct mdl_qp *qp)
 }
 
 /**
- * mdl_place_alloc - decide whether to defer a WRITE, and allocate it
+ * mdl_place_alloc - decide whether to defer a WRITE, and allocate the deferred WRITE
  * @qp: responder
  * @wqe: work request of the peer
  *
@@ -98,18 +99,18 @@ static void mdl_place_remove(struct mdl_qp *qp, struct mdl_place *place)
 	kfree(place);
 }
 
-/* Place all pieces of a WRITE, in steps of @step from piece @first. */
+/* Place all pieces of a WRITE, from a random first piece on, in steps of a random odd number. */
 static void mdl_place_write(struct mdl_qp *qp, struct mdl_place *place)
 {
 	struct ib_sge sge = { place->addr, place->len, place->key };
 	u32 piece = DIV_ROUND_UP(place->len, MDL_PLACE_PIECES), from, len, i;
 	struct mdl_dev *dev = mdl_place_dev(qp);
 	u32 first = mdl_random(dev, MDL_PLACE_PIECES);
-	/* An odd step reaches all pieces. */
+	/* An odd step reaches all pieces, because their number is a power of 2. */
 	u32 step = 1 + 2 * mdl_random(dev, MDL_PLACE_PIECES / 2);
 
 	lockdep_assert_held(&qp->place_lock);
-	/* The region may have ended since the WRITE arrived. */
+	/* Drop the WRITE if the region was invalidated or destroyed since the WRITE arrived. */
 	if (mdl_mr_check(dev, qp->ib.pd, place->key, place->addr, place->len,
 			 IB_ACCESS_REMOTE_WRITE))
 		return;
@@ -244,7 +245,7 @@ void mdl_place_end(struct mdl_qp *qp)
 }
 
 /**
- * mdl_place_key - place all deferred WRITEs to a region before it ends
+ * mdl_place_key - place all deferred WRITEs to a region that is to be invalidated or destroyed
  * @dev: device
  * @key: key of the region
  *

@@ -4,8 +4,8 @@
  *
  * Operation: loading the module with "what=NAME" opens two connections between the devices on
  * the network devices d0 and d1, runs the case NAME, and frees all objects. Most cases commit
- * one violation, and the test then looks for the report of the model. plant_nasty.c has the
- * cases that are not in the table below.
+ * one violation, and the script that loads the module then looks for the report of the model.
+ * plant_nasty.c has the cases that are not in the table below.
  *
  * Ownership: an end owns its objects; all are released before init returns.
  *
@@ -50,7 +50,7 @@ static int mdl_plant_direction(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret;
 }
 
-/* Nothing polls the completions, so all entries stay in use: one more post must fail. */
+/* Without polling, all entries of the send queue stay in use, so one more post must fail. */
 static int mdl_plant_sends(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int i, ret;
@@ -88,7 +88,7 @@ static int mdl_plant_cq(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret;
 }
 
-/* Post two work requests to a completion queue of one entry. Only one completes: no overflow. */
+/* Post two work requests for a completion queue of one entry. No overflow: only one completes. */
 static int mdl_plant_cq_posted(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int ret = mdl_plant_recv(end, end->addr, 1);
@@ -199,7 +199,10 @@ static int mdl_plant_unmap(struct mdl_plant *end, struct mdl_plant *peer)
 	return 0;
 }
 
-/* Unmap a list, whose entries were joined, with the number of segments instead of entries. */
+/*
+ * Map a list of two entries, which the mapping joins into one segment, and unmap it with the
+ * number of segments instead of the number of entries.
+ */
 static int mdl_plant_unmap_count(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	struct scatterlist sg[2];
@@ -239,7 +242,7 @@ static int mdl_plant_nothing(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret ?: end->status || peer->status ? -EIO : 0;
 }
 
-/* No violation: received data reach memory when it is synchronised, not before. */
+/* No violation: received data are in memory only after ib_dma_sync_single_for_cpu(). */
 static int mdl_plant_sync(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	u8 *virt = page_address(end->page);

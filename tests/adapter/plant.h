@@ -29,8 +29,8 @@
  * @status: status of the last completion
  * @byte_len: byte_len of the last completion
  * @enables: whether the event handler enables interrupts, as a handler that sleeps does
- * @first: queue pair of the first completion since the last mdl_plant_wait()
- * @done: number of completions since the last mdl_plant_wait()
+ * @first: queue pair of the first completion since the last successful mdl_plant_wait()
+ * @done: number of completions since the last successful mdl_plant_wait()
  * @cqe: completion entry of all work requests
  */
 struct mdl_plant {

@@ -37,9 +37,9 @@ static void mdl_plant_event(struct ib_event *event, void *context)
 }
 
 /**
- * mdl_plant_wait - poll until a number of completions has arrived since the previous call
+ * mdl_plant_wait - poll until a number of completions has arrived since the last success
  * @end: end
- * @n: number of completions
+ * @n: number of completions since the last successful call
  *
  * Context: process context, may sleep.
  * Return: 0 or -ETIMEDOUT.
@@ -152,7 +152,7 @@ void mdl_plant_close(struct mdl_plant *end)
 		ib_device_put(end->dev);
 }
 
-/* Find the GID of an IPv4 address; returns its index. */
+/* Find the first GID of @dev that contains an IPv4 address; returns its index. */
 static int mdl_plant_gid(struct ib_device *dev, union ib_gid *gid)
 {
 	const struct ib_gid_attr *attr;

@@ -4,8 +4,8 @@
  *
  * Operation: a case is a round that is repeated until it has seen the behaviour, at most
  * MDL_ROUNDS times. With "seen=Y" the module loads if a round saw the behaviour, with "seen=N"
- * if no round did. Each round also checks the guarantees that hold in both cases. For instance,
- * data are in memory before the completion that announces them.
+ * if no round did. Each round also checks guarantees that hold with and without the behaviour,
+ * for instance that data are in memory before the completion that announces them.
  *
  * Ownership: see plant.c.
  *
@@ -22,7 +22,7 @@
 
 #define MDL_ROUNDS	100
 #define MDL_HALF	(PAGE_SIZE / 2)
-/* Contents of a page before and after its change. */
+/* Value of each byte of a page before and after the change of the page. */
 #define MDL_OLD		0x11
 #define MDL_NEW		0x22
 
@@ -59,7 +59,7 @@ static bool mdl_all(const u8 *data, u8 mark, u32 len)
 	return !memchr_inv(data, mark, len);
 }
 
-/* Post an empty message on either queue pair. */
+/* Post an empty message on @qp, one of the two queue pairs of @end. */
 static int mdl_message(struct mdl_plant *end, struct ib_qp *qp, int flags)
 {
 	struct ib_send_wr wr = {
@@ -89,8 +89,8 @@ static int mdl_finish(struct mdl_plant *end, u32 n)
 }
 
 /*
- * Send a message behind an RDMA READ. The peer changes the read memory when the message
- * arrives; only the send fence keeps the READ from returning the changed data.
+ * Send a message behind an RDMA READ. When the message arrives, the peer changes the memory that
+ * the READ names; only the send fence keeps the READ from returning the changed data.
  */
 static int mdl_round_change(struct mdl_plant *end, struct mdl_plant *peer, int flags, bool *saw)
 {
@@ -141,7 +141,7 @@ static int mdl_round_fenced(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return mdl_round_change(end, peer, IB_SEND_FENCE, saw);
 }
 
-/* Look for data of two READs out of order: within the first one, and across both. */
+/* Look for data of two READs that arrive out of order, within the first READ and between both. */
 static int mdl_round_pieces(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	struct ib_sge sges[2] = {
@@ -193,8 +193,8 @@ static int mdl_round_pieces(struct mdl_plant *end, struct mdl_plant *peer, bool 
 }
 
 /*
- * A completed WRITE is sure to be in memory only after the next message or READ; test both in
- * turn.
+ * The data of a completed WRITE need not be in memory until the next message or READ. The rounds
+ * alternate between a message and a READ.
  */
 static int mdl_round_defer(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
@@ -224,7 +224,10 @@ static int mdl_round_defer(struct mdl_plant *end, struct mdl_plant *peer, bool *
 	return ret;
 }
 
-/* End the connection after a WRITE, and unmap its memory. Single round. */
+/*
+ * End the connection after a WRITE was deferred, and unmap the memory of the WRITE. This case has
+ * only one round.
+ */
 static int mdl_round_drop(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -247,7 +250,7 @@ static int mdl_round_drop(struct mdl_plant *end, struct mdl_plant *peer, bool *s
 	return *saw ? 0 : mdl_broken("the last WRITE was not deferred");
 }
 
-/* The second queue pair completes before the first one. */
+/* Look for a completion of the second queue pair before that of the first queue pair. */
 static int mdl_round_swap(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret = mdl_expect(peer, peer->qp) ?: mdl_expect(peer, peer->second) ?:
@@ -258,7 +261,7 @@ static int mdl_round_swap(struct mdl_plant *end, struct mdl_plant *peer, bool *s
 	return ret;
 }
 
-/* The completion of the sender becomes pollable before that of the receiver. */
+/* Look for a completion of the sender that is pollable before that of the receiver. */
 static int mdl_round_sender_first(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret = mdl_expect(peer, peer->qp) ?: mdl_message(end, end->qp, 0) ?:
@@ -270,7 +273,7 @@ static int mdl_round_sender_first(struct mdl_plant *end, struct mdl_plant *peer,
 	return mdl_finish(peer, 1);
 }
 
-/* The completions of messages that were sent one after the other appear together. */
+/* Look for completions that appear together, of messages that were sent one after the other. */
 static int mdl_round_merge(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	ktime_t until;
@@ -293,7 +296,7 @@ static int mdl_round_merge(struct mdl_plant *end, struct mdl_plant *peer, bool *
 	return ret ?: mdl_finish(end, PLANT_WRS) ?: mdl_finish(peer, PLANT_WRS);
 }
 
-/* A message arrives even if the receiver first answers with RNR NAKs. */
+/* Check that a message arrives even if the receiver first answers with RNR NAKs. */
 static int mdl_round_message(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	*saw = true;
@@ -322,7 +325,7 @@ static int mdl_round_modify(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return ret;
 }
 
-/* A request fails, and the requests behind it are flushed. Single round. */
+/* Send messages until one fails; then the next one must be flushed. Runs for only one round. */
 static int mdl_round_error(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret, i;
@@ -378,7 +381,7 @@ static bool mdl_heard(struct mdl_plant *end, unsigned long types)
 	return (listener.types & types) == types;
 }
 
-/* Single round. */
+/* This case has only one round: it waits for the events by itself. */
 static int mdl_round_events(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	*saw = mdl_heard(end, BIT(IB_EVENT_PORT_ERR) | BIT(IB_EVENT_PORT_ACTIVE) |
@@ -386,7 +389,7 @@ static int mdl_round_events(struct mdl_plant *end, struct mdl_plant *peer, bool 
 	return *saw ? mdl_round_message(end, peer, saw) : -EIO;
 }
 
-/* Single round. */
+/* This case has only one round: it waits for the events by itself. */
 static int mdl_round_fatal(struct mdl_plant *end, struct mdl_plant *peer, bool *saw)
 {
 	int ret = mdl_expect(end, end->qp);

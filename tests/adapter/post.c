@@ -5,12 +5,12 @@
  * Operation: each work request is checked against the type and the capacities of the queue
  * pair, and copied. Each post call stands for one doorbell.
  *
- * Ownership: the caller keeps the work requests; inline data are copied.
+ * Ownership: the caller keeps the work requests, because posting copies them with inline data.
  *
  * Concurrency: the lock of the queue pair protects the head of the send queue.
  *
  * Errors: a work request that an adapter does not allow is a violation and fails with errno. A
- * post in a wrong state fails without a report.
+ * post to a queue pair in a wrong state fails with -EINVAL and is not reported as a violation.
  */
 #include "model.h"
 
@@ -36,7 +36,7 @@ static bool mdl_post_opcode_ok(const struct mdl_dev *dev, const struct mdl_qp *q
 	}
 }
 
-/* Describe the error in a work request that does not depend on the state of the queue. */
+/* Check a work request, except for free entries; returns a description of the error, or NULL. */
 static const char *mdl_post_check(const struct mdl_dev *dev, const struct mdl_qp *qp,
 				  const struct ib_send_wr *wr)
 {
@@ -127,7 +127,7 @@ static const char *mdl_post_one(struct mdl_dev *dev, struct mdl_qp *qp,
 		*ret = -EINVAL;
 		return wrong;
 	}
-	/* Pairs with the release of polling. */
+	/* Pairs with smp_store_release() in mdl_retire_sends(). */
 	if (sq->head - smp_load_acquire(&sq->freed) >= sq->size) {
 		*ret = -ENOMEM;
 		return "posted beyond the capacity of the send queue";

@@ -70,7 +70,7 @@ wait_for 10 counter_over "$dev" rdma_write_bytes 4095
 strike rnbd kill_queue 1
 wait_for 10 grep -q reconnecting "$(sys)/state"
 lab barrier cut-off
-# The target must answer BUSY until the old write has ended.
+# The target must answer each new ATTACH with BUSY until the storage has completed the old write.
 wait_for 20 grep -q 'drains older requests' "$(sys)/last_error"
 wait_for 30 grep -q live "$(sys)/state"
 [ -e "$SHARED/resumed" ] || die "the login was granted while the storage had the old write"

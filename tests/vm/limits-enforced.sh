@@ -16,8 +16,8 @@ count() { cat "$T/$1"; }
 over() { [ "$(count "$1")" -gt "$2" ]; }
 gone() { [ -z "$(ls $T/sessions)" ]; }
 param() { echo "$2" >"$P/$1" || die "parameter $1"; }
-# A flood uses the host id of this machine; the next argument is its number of concurrent
-# connections.
+# Start of the command of a flood, which uses the host id of this machine. The user of $flood
+# appends the number of concurrent connections and options.
 flood=(rnbd-peer client --host 1 --flood)
 host() { echo "$2" >"$CFG/hosts/$ME/$1" || die "host's $1"; }
 
@@ -197,8 +197,8 @@ after_close() {
 			detach "$dev"
 			return
 		fi
-		# The target waits at most 10 s for the end of the session. Retry if a slow machine
-		# needed more than 10 s.
+		# The target answers BUSY only in the first 10 s after the earlier session began to
+		# close. A slow machine can need longer, and the attach is then refused: try again.
 		[ $((EPOCHSECONDS - start)) -ge 10 ] || die "not attached"
 		note "attempt $try took $((EPOCHSECONDS - start)) s"
 		refused=$(count refused/limit)
@@ -331,7 +331,7 @@ attaches() {
 	attached=$(sed -n 's/.* attaches \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	limited=$(sed -n 's/.* limited \([0-9]*\),.*/\1/p' "$OUT/attaches")
 	detached=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/attaches")
-	# At the end of the rogue up to eight of its disks are still attached.
+	# When the rogue ends, up to eight of its attachments are not detached yet.
 	need_counter "$detached" -ge $((attached - 8)) "requests to detach that got a reply"
 }
 param attach_burst 16
@@ -382,8 +382,8 @@ param half_open_host_max 32
 if [ -z "${LAB_SLOW-}" ]; then
 	note "connections of one host that were ended and do not close"
 	param login_timeout_ms 300
-	# This limit exceeds the 100 connections that the flood holds. So the only limit that is
-	# reached is that of 256 closed connections of which the connection id is left.
+	# This limit exceeds the 100 connections that the flood holds. So the only limit that the
+	# flood reaches is that of 256 closed connections whose connection ids still exist.
 	param half_open_host_max 128
 	strike rnbd-target delay_linger 10000 1000000
 	flood_of=100 flooded limits/half_open_host 20 --sources 10.9.0.101

@@ -114,6 +114,7 @@ load() {
 }
 
 # lost DEV: the disk must fail, I/O must end with an error, and a detach must leave no RDMA object
+# of the disk
 lost() {
 	wait_for 60 grep -q failed "/sys/block/$(basename "$1")/rnbd/state"
 	wait_for 30 sh -c "! kill -0 $pid 2>/dev/null"
@@ -128,8 +129,8 @@ lost() {
 for way in $WAYS; do
 	lab barrier "up-$way"
 	dev=$(attach disk0 "${fail[@]}") || exit 1
-	# In two of the ways the load only writes. So no request structure whose work requests are
-	# flushed was used for a read before.
+	# In two of the ways the load only writes. So the flushed work requests belong to request
+	# structures that the client has never used for a READ.
 	case $way in
 	export-disabled | port-disabled) load "$dev" randwrite ;;
 	*) load "$dev" ;;
@@ -149,11 +150,12 @@ stuck() {
 	[ "$now" -ge 16 ] && [ "$(writes "$1")" = "$before" ]
 }
 # deactivate DEV: deactivate the disk. The command must be fast, fail all I/O and leave no RDMA
-# object, and it must succeed when it is repeated.
+# object of the disk, and it must succeed again for the disk that has failed.
 deactivate() {
 	local sent took=${EPOCHREALTIME/[.,]/}
 	rnbd deactivate "$1" || die "rnbd deactivate failed"
-	# The connection of the disk is gone, and with it all its RDMA objects.
+	# The deactivation has destroyed the connection of the disk with all its RDMA objects. So
+	# only the RDMA objects are left that existed before the disk was attached.
 	same "$(rdma_own)" "$before" "RDMA objects"
 	same "$(counter "$1" state)" failed state
 	sent=$(counter "$1" requests)

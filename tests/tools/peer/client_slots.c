@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of elastic receive slots: a client that requests more slots than allowed, sends a request
- * before the reply to its previous one, or uses slots and tags that it gave up.
+ * Cases of elastic receive slots: a client that sends SLOTS with invalid numbers, sends SLOTS
+ * before the reply to its previous SLOTS, or uses slots and tags that it has given up with SLOTS.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 /* Queue depth that login_fill() requests, and initial depth of a connection */
 #define DEPTH	16
 
-/* An entry that ends the session, and the reason. */
+/* A control entry for which the target must end the session, and the text of the protocol error. */
 struct odd {
 	const char *name;
 	uint16_t type, slots, depth;
@@ -65,8 +65,8 @@ static void early(void)
 }
 
 /*
- * Two SLOTS entries in one frame. The target can send the reply to the first one before it reads
- * the second one.
+ * Send two SLOTS entries in one frame, so that the target gets the second one before it answers
+ * the first one. c.lax allows the SLOTS_REPLY, because slots_ask() has not sent the SLOTS.
  */
 static void twice(void)
 {
@@ -104,8 +104,8 @@ static void again(void)
 }
 
 /*
- * Send frames for slots that were given up. Return no credits, so that the target cannot return any
- * either and detects the excess frames.
+ * Send more frames than the target has receive slots after a SLOTS with fewer slots. This client
+ * returns no credits, so the target cannot send frames that would return credits to the client.
  */
 static void given_up(void)
 {
@@ -132,7 +132,10 @@ static bool begin_deep(struct conn *c)
 	       amiss("no session");
 }
 
-/* Use a tag within the granted depth before requesting that depth. */
+/*
+ * Use a tag that is not below the initial depth. The login has granted a depth above this tag, but
+ * the client has not requested that depth with SLOTS.
+ */
 static void tag_not_yet(void)
 {
 	struct conn c = { };
@@ -147,7 +150,7 @@ static void tag_not_yet(void)
 	conn_close(&c);
 }
 
-/* Give up a tag while the storage executes the request that has this tag. */
+/* Reduce the depth with SLOTS while the storage executes a request whose tag is not below it. */
 static void tag_in_use(void)
 {
 	struct conn c = { };
@@ -165,7 +168,7 @@ static void tag_in_use(void)
 	conn_close(&c);
 }
 
-/* Give up tags and request them again. */
+/* Reduce and increase the depth in turn, and send a READ with the highest tag after each change. */
 static void tags_again(void)
 {
 	struct conn c = { };
