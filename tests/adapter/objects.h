@@ -152,8 +152,8 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
  * @head: index of the next entry to be written, counts up
  * @tail: index of the next entry to be polled, counts up
  * @requested: number of entries that the ULP requested; constant
- * @owed: number of posted work requests that are not retired (retire.c): each has or can still
- *	add an entry; atomic
+ * @owed: number of posted work requests that are not retired (retire.c): each has added an
+ *	entry or can still add one; atomic
  * @arm: kind of event for which the ULP armed the queue
  * @count: moderation: number of completions that raise an event before @period has passed
  * @period: moderation: longest delay of an event, us; on a timed device multiplied by the

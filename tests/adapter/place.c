@@ -5,8 +5,9 @@
  * Operation: the acknowledgment of an RDMA WRITE only says that the responder has received it.
  * The data must be in memory before the next message of the queue pair is delivered, before an
  * RDMA READ of the queue pair is executed, and before the region is invalidated or destroyed.
- * A nasty responder keeps the data outside of memory until one of these events. At the event the
- * responder places the data in pieces and in any order; only overlapping WRITEs keep their order.
+ * A nasty responder keeps the data outside of memory until one of these events, or until the data
+ * exceed MDL_PLACE_LIMIT. The responder then places the data in pieces and in any order; only
+ * overlapping WRITEs keep their order.
  * When the connection ends, a random choice decides for each remaining WRITE whether it is placed
  * or dropped.
  *

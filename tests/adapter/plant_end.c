@@ -37,7 +37,7 @@ static void mdl_plant_event(struct ib_event *event, void *context)
 }
 
 /**
- * mdl_plant_wait - poll until a number of completions has arrived since the last success
+ * mdl_plant_wait - poll until a number of completions has arrived
  * @end: end
  * @n: number of completions since the last successful call
  *

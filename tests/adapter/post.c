@@ -36,7 +36,7 @@ static bool mdl_post_opcode_ok(const struct mdl_dev *dev, const struct mdl_qp *q
 	}
 }
 
-/* Check a work request, except for free entries; returns a description of the error, or NULL. */
+/* Check a work request, but not the space in the queue; returns the error as text, or NULL. */
 static const char *mdl_post_check(const struct mdl_dev *dev, const struct mdl_qp *qp,
 				  const struct ib_send_wr *wr)
 {

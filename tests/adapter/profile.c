@@ -2,10 +2,9 @@
 /*
  * The profiles of the modelled adapter: limits, features and timing.
  *
- * Operation: mdl_profile_find() looks up a profile by its name. A limit comes from the Linux
- * driver of the adapter: it is a constant of the driver or, where the driver asks the firmware,
- * a value that users of the adapter have published. The comments say "guess" if neither was
- * found.
+ * Operation: mdl_profile_find() looks up a profile by its name. A limit is a constant of the Linux
+ * driver of the adapter or, where the driver asks the firmware, a value that users of the adapter
+ * have published. The comments say "guess" if neither was found.
  *
  * The comments use these names for sources:
  * - "driver": torvalds/linux, drivers/infiniband/hw/, the query_device function of the
@@ -14,9 +13,9 @@
  *   open-mpi/ompi pull request 6137 (mlx5), deepseek-ai/3FS issue 192 (irdma), and
  *   uccl-project/uccl issue 250 (bnxt_re).
  * - "REG_MR commit": the nvme-rdma IOPS in the message of kernel commit 064e52624707
- *   (ConnectX-5, PCIe Gen3 x16, null_blk); the message was read.
+ *   (ConnectX-5, PCIe Gen3 x16, null_blk). The figures were checked against the message.
  * - "papers": Neugebauer et al., SIGCOMM 2018 (PCIe), and Zambre et al., ICPP 2019 (breakdown
- *   of a message). Their figures are quoted from memory.
+ *   of a message). The figures were not checked against the papers.
  *
  * All profiles have a link of 100 Gb/s and a round trip of 2.5 us; the module parameter
  * round_trip_ns replaces the latter. Each packet carries 82 bytes in addition to its payload:
@@ -44,7 +43,8 @@ static const struct mdl_profile mdl_profiles[] = {
 		.name = "mlx5",
 		/*
 		 * The driver enables relaxed ordering of PCIe writes for kernel ULPs (default
-		 * since Linux 5.14), so data arrive in any order before the completion.
+		 * since Linux 5.14). So the data of a request reach memory in any order, but before
+		 * the completion.
 		 */
 		.features = MDL_F_MEM_MGT | MDL_F_SG_GAPS | MDL_F_CQ_MODERATION | MDL_F_SRQ |
 			    MDL_F_INLINE | MDL_F_WRITE_IMM | MDL_F_RNR |
@@ -57,7 +57,8 @@ static const struct mdl_profile mdl_profiles[] = {
 				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B,
 		/*
 		 * The adapter also reports IBK_INTEGRITY_HANDOVER. The model must not report
-		 * it, because nvme-rdma would then call alloc_mr_integrity().
+		 * it, because nvme-rdma would then call alloc_mr_integrity(), which the model
+		 * lacks.
 		 */
 		.kernel_cap_flags = 0,
 		.max_mr_size = U64_MAX,
@@ -69,13 +70,14 @@ static const struct mdl_profile mdl_profiles[] = {
 		 * holds 3276 work requests of 30 entries.
 		 */
 		.max_qp_wr = 32768,
-		/* (512 - 16 - 16) / 16 and MLX5_MAX_SGE_RD. */
+		/* max_send_sge: (512 - 16 - 16) / 16. max_sge_rd: MLX5_MAX_SGE_RD. */
 		.max_send_sge = 30,
 		.max_recv_sge = 32,
 		.max_sge_rd = 30,
 		/*
 		 * The firmware reports a limit (max_sgl_for_optimized_performance), but no
-		 * source gives its value. 0 favours nvmet-rdma, which then registers less.
+		 * source gives its value. 0 (no limit) favours nvmet-rdma, which then registers
+		 * memory less often.
 		 */
 		.max_sgl_rd = 0,
 		.max_cq = 1 << 24,
@@ -90,13 +92,13 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_srq = 1 << 23,
 		.max_srq_wr = 32767,
 		.max_srq_sge = 31,
-		/* 1 << log_max_klm_list_size; 16 is a guess. */
+		/* 1 << log_max_klm_list_size; the exponent 16 is a guess. */
 		.max_fast_reg_page_list_len = 65536,
 		.max_pi_fast_reg_page_list_len = 32768,
-		/* The table of a RoCE port; the device attribute is 128. */
+		/* Size of the table of a RoCE port; the device attribute is 128. */
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 16,
-		/* 1024 bytes of a work request (firmware) minus 132 of overhead and 4. */
+		/* 1024 bytes of a work request (firmware), minus 132 (overhead) and 4 (length). */
 		.max_inline_data = 888,
 		.cqe_slack = 1,
 		.cqe_power_of_two = true,
@@ -123,10 +125,10 @@ static const struct mdl_profile mdl_profiles[] = {
 			.round_trip_ns = 2500,
 			/* An 8-byte doorbell per post: 50 to 250 in papers. */
 			.doorbell_ns = 100,
-			/* Memory records (mlx5_ib_post_recv(), mlx5_cq_set_ci()). */
+			/* Doorbell records in memory (mlx5_ib_post_recv(), mlx5_cq_set_ci()). */
 			.recv_doorbell_ns = 0,
 			.cq_doorbell_ns = 0,
-			/* PCIe one way (140, papers) plus a guess for the adapter. */
+			/* PCIe one way (140, papers) plus a guess for the time of the adapter. */
 			.doorbell_to_fetch_ns = 250,
 			.wqe_fetch_ns = 550,
 			.wqe_block_bytes = 64,
@@ -134,7 +136,7 @@ static const struct mdl_profile mdl_profiles[] = {
 			.wqe_ns = 80,
 			/* 215 million messages/s, product brief of ConnectX-6. */
 			.device_wqe_ns = 5,
-			/* PCIe one way plus root complex to memory (papers: 378). */
+			/* PCIe one way plus root complex to memory (papers: 378 for both). */
 			.cqe_write_ns = 350,
 			/*
 			 * Papers: 547 on a Xeon E5, 1213 on a Xeon E3. The change of the REG_MR
@@ -167,9 +169,9 @@ static const struct mdl_profile mdl_profiles[] = {
 		.name = "irdma",
 		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_INLINE |
 			    MDL_F_WRITE_IMM | MDL_F_RNR | MDL_F_ACCESS_STAYS,
-		/* Driver: 0x221000, with MDL_F_MEM_MGT. */
+		/* Driver: 0x221000, including the flag that MDL_F_MEM_MGT adds. */
 		.device_cap_flags = IB_DEVICE_MEM_WINDOW | IB_DEVICE_RC_RNR_NAK_GEN,
-		/* IRDMA_MAX_MR_SIZE; 4 KiB, 2 MiB and 1 GiB. */
+		/* IRDMA_MAX_MR_SIZE; pages of 4 KiB, 2 MiB and 1 GiB. */
 		.max_mr_size = 0x200000000000ULL,
 		.page_size_cap = SZ_4K | SZ_2M | SZ_1G,
 		.max_qp = 4092,
@@ -243,13 +245,13 @@ static const struct mdl_profile mdl_profiles[] = {
 	},
 	/*
 	 * Broadcom P5 (BCM57508) with work requests of fixed size. P7 (BCM57608) instead has 13
-	 * entries, 4351 work requests and 208 bytes of inline data (driver).
+	 * scatter/gather entries, 4351 work requests and 208 bytes of inline data (driver).
 	 */
 	{
 		.name = "bnxt_re",
 		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_SRQ | MDL_F_INLINE |
 			    MDL_F_WRITE_IMM | MDL_F_RNR | MDL_F_ACCESS_STAYS,
-		/* Driver: 0x1225d81, with MDL_F_MEM_MGT. */
+		/* Driver: 0x1225d81, including the flag that MDL_F_MEM_MGT adds. */
 		.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_SHUTDOWN_PORT | IB_DEVICE_SYS_IMAGE_GUID |
 				    IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_PORT_ACTIVE_EVENT |
@@ -258,7 +260,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		/* BNXT_RE_MAX_MR_SIZE; BNXT_RE_PAGE_SIZE_SUPPORTED, 4 KiB to 1 GiB. */
 		.max_mr_size = BIT_ULL(39),
 		.page_size_cap = 0x7ffff000,
-		/* BNXT_RE_MAX_QPC_COUNT plus QP1; the firmware may report another number. */
+		/* BNXT_RE_MAX_QPC_COUNT plus QP1; the firmware can report another number. */
 		.max_qp = 65537,
 		/*
 		 * The firmware reports a 16-bit number; the driver subtracts 1. 65535 is a
@@ -273,7 +275,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_cq = 65536,
 		/* BNXT_QPLIB_MAX_CQ_WQES. */
 		.max_cqe = 0xfffff,
-		/* BNXT_RE_MAX_MRW_COUNT_256K; the firmware may report another number. */
+		/* BNXT_RE_MAX_MRW_COUNT_256K; the firmware can report another number. */
 		.max_mr = 262144,
 		.max_pd = 65536,
 		/* BNXT_QPLIB_MAX_OUT_RD_ATOM; ibv_devinfo has the same on P7. */
@@ -298,7 +300,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.cqe_slack = 1,
 		.cqe_power_of_two = true,
 		.wr_power_of_two = true,
-		/* BNXT_RE_MAX_MSIX (9) minus that of the control queue; 63 in newer kernels. */
+		/* BNXT_RE_MAX_MSIX (9) minus the control queue's vector; 63 in newer kernels. */
 		.num_comp_vectors = 8,
 		/* BNXT_QPLIB_NUM_GIDS_SUPPORTED. */
 		.gid_table_len = 256,
@@ -358,7 +360,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.name = "ionic",
 		.features = MDL_F_MEM_MGT | MDL_F_INLINE | MDL_F_WRITE_IMM | MDL_F_RNR,
 		.device_cap_flags = IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B,
-		/* Half of the page table entries (npts_per_lif, guess) of 4 KiB. */
+		/* Half of the page table entries (npts_per_lif, guess), 4 KiB for each. */
 		.max_mr_size = SZ_2G,
 		/* IONIC_PAGE_SIZE_SUPPORTED. */
 		.page_size_cap = SZ_4K | SZ_2M | SZ_1G,
@@ -400,7 +402,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_msg_sz = SZ_2G,
 		/* IONIC_ADDR_LEN. */
 		.dma_bits = 52,
-		/* The driver sets none, so the default of the PCI core applies. */
+		/* The driver sets no max_segment_size, so the default of the PCI core applies. */
 		.max_segment_size = SZ_64K,
 		.max_mapping_size = SZ_1M,
 		.seg_boundary_mask = U32_MAX,
@@ -427,8 +429,8 @@ static const struct mdl_profile mdl_profiles[] = {
 			.pcie_read_ns = 550,
 			.pcie_mbps = 200000,
 			/*
-			 * struct ionic_v1_reg_mr_bdy has a DMA address: the time is that of
-			 * bnxt_re.
+			 * struct ionic_v1_reg_mr_bdy names the page list by a DMA address, as
+			 * with bnxt_re: the time is that of bnxt_re.
 			 */
 			.reg_mr_ns = 700,
 			.reg_mr_page_ns = 1,
@@ -446,25 +448,25 @@ static const struct mdl_profile mdl_profiles[] = {
 	 */
 	{
 		.name = "minimal",
-		/* RNR NAK generation is optional; rnbd never sends without a credit. */
+		/* No MDL_F_RNR: RNR NAKs are optional, and rnbd never sends without a credit. */
 		.features = MDL_F_MEM_MGT | MDL_F_WRITE_IMM |
 			    MDL_F_READ_UNORDERED | MDL_F_WRITE_UNORDERED,
 		.device_cap_flags = 0,
 		.max_mr_size = SZ_1M,
 		.page_size_cap = SZ_4K,
 		.max_qp = 4096,
-		/* ib_mad.c asks for 512 receive work requests on QP1. */
+		/* ib_mad.c requests 512 receive work requests for QP1. */
 		.max_qp_wr = 512,
 		/*
-		 * With one entry, rnbd works without inline data. QP1 is exempt, because
-		 * ib_mad.c requests two entries from any device.
+		 * With one scatter/gather entry, rnbd works without inline data. The limit does not
+		 * apply to QP1, because ib_mad.c requests two entries from any device.
 		 */
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_sge_rd = 1,
 		.max_sgl_rd = 0,
 		.max_cq = 4096,
-		/* ib_mad.c asks for 640. */
+		/* ib_mad.c requests 640 entries. */
 		.max_cqe = 1024,
 		.max_mr = 65536,
 		.max_pd = 1024,
@@ -475,8 +477,8 @@ static const struct mdl_profile mdl_profiles[] = {
 		.atomic_cap = IB_ATOMIC_NONE,
 		.max_ah = 4096,
 		/*
-		 * rnbd accepts 1. With 16, its default pool needs more segments than a login
-		 * reply can name, and nvme-rdma still works.
+		 * rnbd accepts 1 page. With 16 pages, the default pool of rnbd needs more segments
+		 * than a login reply can name, and nvme-rdma still works.
 		 */
 		.max_fast_reg_page_list_len = 16,
 		.max_pkeys = 1,
@@ -487,7 +489,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		.num_comp_vectors = 1,
 		.gid_table_len = 4,
 		.max_mtu = IB_MTU_256,
-		/* Length of the largest request of rnbd. */
+		/* Length of the largest request of rnbd (RNBD_MAX_IO_MAX). */
 		.max_msg_sz = SZ_16M,
 		.dma_bits = 32,
 		/* The default of the PCI core. */

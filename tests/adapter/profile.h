@@ -33,16 +33,19 @@
 #define MDL_F_INLINE		BIT(5)
 /* RDMA_WRITE_WITH_IMM. */
 #define MDL_F_WRITE_IMM		BIT(6)
-/* The adapter places the data of a READ in any order. The model does not use this bit. */
+/*
+ * The adapter places the data of a READ in memory in any order. The bit documents the adapter; the
+ * model does not use it.
+ */
 #define MDL_F_READ_UNORDERED	BIT(7)
 /*
- * The adapter places the data of a WRITE in any order before its completion. The model does not
- * use this bit.
+ * The adapter places the data of a WRITE in memory in any order before the completion of the
+ * WRITE. The bit documents the adapter; the model does not use it.
  */
 #define MDL_F_WRITE_UNORDERED	BIT(8)
 /* The receiver answers with an RNR NAK if it has no receive work request. */
 #define MDL_F_RNR		BIT(9)
-/* Queue pairs allow all remote access, and modify_qp() cannot remove it. */
+/* Queue pairs always allow remote READs and WRITEs; modify_qp() cannot forbid them. */
 #define MDL_F_ACCESS_STAYS	BIT(10)
 /* The driver lets the RDMA core adapt the moderation of completion queues (use_cq_dim). */
 #define MDL_F_CQ_DIM		BIT(11)
@@ -135,8 +138,9 @@ struct mdl_timing {
  * @local_ca_ack_delay: acknowledgment delay that the adapter reports: 4.096 us times 2 to this
  *	power
  * @max_inline_data: bytes of inline data in a work request
- * @cqe_slack: entries that the adapter adds to the requested size of a completion queue; the
- *	model adds them only before it rounds up to a power of 2
+ * @cqe_slack: entries that the adapter adds to the requested size of a completion queue. The model
+ *	uses the number only with @cqe_power_of_two: it adds the entries before it rounds up, and
+ *	subtracts them after that
  * @cqe_power_of_two: whether the size of a completion queue is rounded up to a power of 2
  * @wr_power_of_two: whether the size of a send, receive or shared receive queue is rounded up
  *	to a power of 2; for a send queue with @sq_bytes set, its size in bytes

@@ -22,8 +22,8 @@
 #define MDL_MAX_QPN	GENMASK(23, 0)
 
 /*
- * The profile limits the bytes of a send queue. The bytes of a work request depend on its
- * number of scatter/gather entries.
+ * Grant a send queue where the profile limits its bytes. Each work request occupies the bytes that
+ * the requested max_send_sge needs.
  */
 static int mdl_qp_grant_send(const struct mdl_profile *p, struct ib_qp_cap *cap)
 {
@@ -42,7 +42,7 @@ static int mdl_qp_grant(struct mdl_dev *dev, struct ib_qp_init_attr *init)
 	const struct mdl_profile *p = dev->profile;
 	struct ib_qp_cap *cap = &init->cap;
 
-	/* The RDMA core requests the same capacities for the GSI queue pair from each device. */
+	/* For its GSI queue pair, the RDMA core requests the same from each device: accept it. */
 	if (init->qp_type == IB_QPT_GSI)
 		return 0;
 	if (init->srq) {
@@ -284,11 +284,11 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	timer_delete_sync(&qp->timer);
 	mdl_delay_qp_exit(qp);
 	mdl_qp_put(qp);
-	/* The list of the engine may hold a reference, which the engine drops in its next run. */
+	/* The list of the engine can hold a reference, which the engine drops in its next run. */
 	wait_for_completion(&qp->gone);
 	/*
-	 * A lookup that found the queue pair before xa_erase_bh() may still read its reference
-	 * count.
+	 * A lookup that found the queue pair before xa_erase_bh() can still read the reference
+	 * count of the queue pair.
 	 */
 	synchronize_rcu_expedited();
 	mdl_place_end(qp);

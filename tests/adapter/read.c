@@ -3,17 +3,17 @@
  * RDMA READs in flight, whose data may be placed late or twice.
  *
  * Operation: normally a READ is executed when it is issued, and completes after the requests
- * before it. A nasty device leaves it in flight. With "late", the READ is divided into up to 64
- * parts; later, and in any order, each part is read from the responder's memory and written to
- * the requester's memory. Parts of different READs may alternate. With "again", the whole READ
- * is executed once more later. Requests behind the READ are executed in between, unless they
- * are fenced.
+ * before it. A nasty device can leave the READ in flight. With "late", the READ is divided into up
+ * to 64 parts; later, and in any order, each part is read from the responder's memory and written
+ * to the requester's memory. Parts of different READs can alternate. With "again", the whole READ
+ * is executed once more later. Requests behind the READ are executed while the READ is in flight,
+ * unless they are fenced.
  *
  * Ownership: the work request in the ring records the missing parts.
  *
  * Concurrency: only the engine of the requester uses these functions.
  *
- * Errors: a part that fails ends the READ with its status.
+ * Errors: if a part fails, the READ ends with the status of this part.
  */
 #include "model.h"
 

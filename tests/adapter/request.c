@@ -5,7 +5,7 @@
  *
  * Operation: the engine of the requester also does the work of the responder's adapter: the
  * engine takes the receive work request, checks the remote key, copies the data packet by
- * packet, and delivers the receive completion. A READ may be executed in parts; the work
+ * packet, and delivers the receive completion. A READ can be executed in parts; the work
  * request names the current part.
  *
  * Ownership: the requester's engine holds a reference to the responder's queue pair while it
@@ -14,8 +14,8 @@
  * Concurrency: the requests of one queue pair are executed one after the other. Requests of
  * different queue pairs are not ordered.
  *
- * Errors: the status of the requester's completion. A responder that refuses a request enters
- * the error state and raises an event, as the InfiniBand specification demands.
+ * Errors: functions return the status for the requester's completion. A responder that refuses a
+ * request enters the error state and raises an event, as the InfiniBand specification demands.
  */
 #include "model.h"
 
@@ -33,7 +33,7 @@ static void mdl_wrong_request(const struct mdl_exchange *x, const char *wrong)
 	mdl_violation(x->dev, x->qp, x->wqe->wr_id, "%s (opcode %u)", wrong, x->wqe->opcode);
 }
 
-/* Find the responder, take a reference and begin to serve; returns false if it does not answer. */
+/* Find the responder, take a reference and begin to serve; false if no responder answers. */
 static bool mdl_find_peer(struct mdl_exchange *x)
 {
 	struct mdl_qp *peer;
@@ -57,7 +57,7 @@ static bool mdl_find_peer(struct mdl_exchange *x)
 	return true;
 }
 
-/* Describe memory of the requester. */
+/* Return the position at the beginning of the request's local memory or inline data. */
 static struct mdl_mem mdl_local(const struct mdl_exchange *x, int access)
 {
 	return (struct mdl_mem) {
@@ -72,7 +72,7 @@ static struct mdl_mem mdl_local(const struct mdl_exchange *x, int access)
 	};
 }
 
-/* Describe memory of the responder that a remote key names. */
+/* Return the position at the beginning of the responder's memory, which @sge names. */
 static struct mdl_mem mdl_remote(const struct mdl_exchange *x, const struct ib_sge *sge,
 				 int access)
 {
@@ -105,7 +105,7 @@ static enum ib_wc_status mdl_check_remote(struct mdl_exchange *x, struct mdl_mem
 	return IB_WC_REM_ACCESS_ERR;
 }
 
-/* Copy the data of the request; returns @from_wrong or @to_wrong if that side fails. */
+/* Copy the data of the request; returns @from_wrong or @to_wrong if @from or @to fails. */
 static enum ib_wc_status mdl_move(struct mdl_exchange *x, struct mdl_mem *from,
 				  struct mdl_mem *to, enum ib_wc_status from_wrong,
 				  enum ib_wc_status to_wrong)
@@ -145,7 +145,7 @@ static bool mdl_take_recv(struct mdl_exchange *x, struct mdl_rwqe *rwqe)
 	return true;
 }
 
-/* Status of a request that finds no receive work request; a profile may lack RNR NAKs. */
+/* Status of a request that finds no receive work request: no answer if there are no RNR NAKs. */
 static enum ib_wc_status mdl_not_ready(const struct mdl_exchange *x)
 {
 	return x->peer_dev->profile->features & MDL_F_RNR ? MDL_STATUS_RNR :

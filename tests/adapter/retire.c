@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Retirement of work requests: until a work request is retired, it holds memory and entries.
+ * Retirement of work requests: until a work request is retired, it pins the memory that it names
+ * and occupies an entry of its work queue and of its completion queue.
  *
  * Operation: a posted work request may name mappings by the local DMA key. These mappings
  * belong to the device until the ULP has polled the completion of the work request, or a later
- * completion of the same queue. The mappings are pinned until then, and unmapping a pinned
+ * completion of the same work queue. Until then the mappings are pinned, and unmapping a pinned
  * mapping is a violation (dma.c). Polling also frees the entry of the work queue. The reset and
  * the destruction of a queue pair retire all its work requests.
  *
- * In the error state, each work request that is not retired adds an entry to its completion
- * queue, even if it is unsignalled. Posting more work requests than the ULP requested entries
- * is therefore a violation, as the completion queue might overflow. For a completion queue from
- * the pool of the RDMA core, the limit is its real number of entries.
+ * When a queue pair enters the error state, each of its work requests that is not retired adds an
+ * entry to the completion queue, even an unsignalled one. So the completion queue can overflow if
+ * more work requests are posted than it has entries. Posting more work requests than the number
+ * of entries that the ULP requested for the completion queue is therefore a violation. For a
+ * completion queue from the pool of the RDMA core, the limit is its real number of entries.
  *
- * Work requests of a shared receive queue and receive work requests of the GSI queue pair are
- * not pinned, because their completions may arrive in another order.
+ * Work requests of a shared receive queue and receive work requests of the GSI queue pair do not
+ * pin their memory, because they can complete in another order than they were posted.
  *
  * Ownership: an entry of the ring keeps the addresses that must be unpinned.
  *
  * Concurrency: posting holds the lock of the queue pair or receive queue; polling holds the
- * lock of the completion queue. The lock of the mappings is taken inside these locks.
+ * lock of the completion queue. The lock of the mappings is taken while these locks are held.
  *
  * Errors: none.
  */
@@ -59,10 +61,10 @@ static void mdl_pin_recv(const struct mdl_qp *qp, const struct mdl_rwqe *wqe, bo
 static void mdl_owe(struct ib_cq *ibcq, const struct mdl_qp *qp, u64 wr_id)
 {
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
-	/* The RDMA core uses all real entries of a completion queue in its pool. */
+	/* The RDMA core uses all real entries of a completion queue that it takes from its pool. */
 	u32 entries = ibcq->shared ? ibcq->cqe : cq->requested;
 
-	/* Report once each time the limit is exceeded. */
+	/* Report only the first work request beyond the limit. */
 	if (atomic_inc_return(&cq->owed) == entries + 1)
 		mdl_violation(mdl_dev_of(ibcq->device), qp, wr_id,
 			      "more work requests than the %u entries that were requested of the completion queue",
@@ -106,7 +108,7 @@ static void mdl_retire_sends(struct mdl_qp *qp, u32 to)
 	for (i = sq->freed; i != to; i++)
 		mdl_pin_send(qp, &sq->wqe[i % sq->size], false);
 	atomic_sub(to - sq->freed, &mdl_cq_of(qp->ib.send_cq)->owed);
-	/* Pairs with the acquire of a post. */
+	/* Pairs with smp_load_acquire() in mdl_post_one(). */
 	smp_store_release(&sq->freed, to);
 }
 
@@ -118,7 +120,7 @@ static void mdl_retire_recvs(struct mdl_qp *qp, u32 to)
 	for (i = atomic_read(&rq->freed); i != to; i++)
 		mdl_pin_recv(qp, &rq->wqe[i % rq->size], false);
 	atomic_sub(to - (u32)atomic_read(&rq->freed), &mdl_cq_of(qp->ib.recv_cq)->owed);
-	/* Pairs with the acquire of a post. */
+	/* Pairs with atomic_read_acquire() in mdl_rq_add(). */
 	atomic_set_release(&rq->freed, to);
 }
 

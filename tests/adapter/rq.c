@@ -3,12 +3,12 @@
  * Receive queues, shared or of one queue pair.
  *
  * Operation: the ULP posts work requests, and engines take them in the order of posting. An
- * entry is in use until the ULP has polled its completion.
+ * entry is in use until the ULP has polled the completion of its work request.
  *
  * Ownership: a queue pair or shared receive queue owns its ring.
  *
- * Concurrency: the lock of the receive queue protects the ring. @freed is atomic, because
- * polling holds the lock of the completion queue instead.
+ * Concurrency: the lock of the receive queue protects the ring. mdl_rq.freed is atomic, because
+ * polling changes it under the lock of the completion queue instead.
  *
  * Errors: -ENOMEM for a post beyond the capacity and -EINVAL for too many scatter/gather
  * entries; both are reported as violations.
@@ -70,7 +70,7 @@ static const char *mdl_rq_add(struct mdl_qp *qp, struct mdl_rq *rq,
 		*ret = -EINVAL;
 		return "more entries than a receive work request of this queue has";
 	}
-	/* Pairs with the release of polling. */
+	/* Pairs with atomic_set_release() in mdl_retire_recvs(). */
 	if (rq->head - (u32)atomic_read_acquire(&rq->freed) >= rq->size) {
 		*ret = -ENOMEM;
 		return "posted beyond the capacity of the receive queue";

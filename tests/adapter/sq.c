@@ -19,13 +19,13 @@
 
 #include "model.h"
 
-/* Delays of the RNR timer codes, units of 10 us (InfiniBand specification, table 45). */
+/* Delay for each RNR timer code, units of 10 us (InfiniBand specification, table 45). */
 static const u32 mdl_rnr_delay[] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
 	1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
 
-/* Bound for the delay of a nasty registration or invalidation, us. */
+/* Upper bound for the delay of a REG_MR or LOCAL_INV on a nasty device, us. */
 #define MDL_REGISTER_US		2000
 
 static const enum ib_wc_opcode mdl_wc_opcode[] = {
@@ -120,7 +120,7 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 		.sq_index = qp->sq.done,
 	};
 
-	/* InfiniBand leaves the length undefined for send work requests other than RDMA READs. */
+	/* InfiniBand leaves byte_len undefined for send work requests other than RDMA READs. */
 	memset(&cqe.wc.byte_len, MDL_UNDEFINED, sizeof(cqe.wc.byte_len));
 	if (wqe->opcode == IB_WR_RDMA_READ)
 		cqe.wc.byte_len = wqe->length;
@@ -187,8 +187,8 @@ static void mdl_sq_wait(struct mdl_qp *qp, u64 usecs)
  * mdl_sq_rnr_delay - return the delay of a send queue after an RNR NAK
  * @qp: requester
  *
- * InfiniBand uses the setting of the responder; the model uses that of the requester, because
- * both ends are set alike.
+ * InfiniBand uses min_rnr_timer of the responder; the model uses that of the requester, because
+ * both ends have the same setting.
  *
  * Context: any.
  * Return: us.
@@ -239,7 +239,7 @@ static bool mdl_sq_may_issue(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 	return true;
 }
 
-/* Test whether a request is due; a nasty device delays registrations. */
+/* Test whether a request is due; a nasty device delays REG_MR and LOCAL_INV. */
 static bool mdl_sq_is_due(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
@@ -374,7 +374,7 @@ static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
 /**
  * mdl_sq_run - execute work requests of a queue pair
  * @qp: queue pair
- * @budget: packets and work requests; reduced by the executed ones
+ * @budget: number of packets and work requests to execute; reduced by the executed ones
  *
  * Context: engine, or a section of the clock.
  * Return: true if the caller must run the queue pair again.
@@ -386,7 +386,7 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 	unsigned long flags;
 	u32 head, reads;
 
-	/* Pairs with the synchronize_rcu() of a reset. */
+	/* Pairs with synchronize_rcu() in mdl_qp_reset(). */
 	rcu_read_lock();
 	spin_lock_irqsave(&qp->lock, flags);
 	state = qp->state;
@@ -395,7 +395,7 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 	serving = qp->serving;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (state == IB_QPS_ERR) {
-		/* mdl_qp_served() wakes the engine again. */
+		/* While the queue pair serves a request, do not flush: mdl_qp_served() will kick. */
 		if (!serving)
 			mdl_sq_flush(qp, head);
 	} else if (state == IB_QPS_RTS && !waiting) {
@@ -405,7 +405,7 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 		if (mdl_sq_finish(qp) != IB_WC_SUCCESS)
 			mdl_qp_fail(qp);
 		else if (qp->sq.next != head)
-			/* In all other cases a timer wakes the engine. */
+			/* Otherwise the queue waits for a time: a timer wakes the engine. */
 			more = *budget <= 0 || qp->sq.reads < reads;
 	}
 	rcu_read_unlock();

@@ -4,18 +4,20 @@
  *
  * Operation: when a request is executed, this file computes the time at which its message is
  * complete at the responder, and the time at which the requester knows that. Each part of an
- * adapter processes one request after the other: the send queues, the processing of work
- * requests, PCIe for data to be sent, and the wire. The model copies the data when it executes
- * the request, which is never later than the computed time. Only the completions are held until
- * their computed time.
+ * adapter processes one request after the other: a send queue, the processing of work requests,
+ * PCIe for data to be sent, and the wire. The model copies the data when it executes the request,
+ * which is never later than the computed time. Only the completions are held until their computed
+ * time.
  *
- * Parts that all queue pairs share are lanes. A lane is a list of reserved spans of time; a
- * request takes the first gap after its start that is long enough. Therefore, a request that
- * waits for its own queue pair, or whose data arrive later, does not delay others. The messages
- * of one queue pair and direction keep their order on the wire.
+ * Parts that all queue pairs share are lanes. A lane is a list of reserved spans of time. A request
+ * that is ready for a lane at some time takes the first gap from this time on that is long enough.
+ * Therefore a request that becomes ready late, because it waits for its own send queue or for
+ * data, does not delay requests of other queue pairs that are ready earlier. The messages of one
+ * queue pair and direction keep their order on the wire.
  *
- * All times of the profile are multiplied by "slowdown", because the emulated processor
- * executes one instruction per nanosecond and a real processor about two.
+ * All times of the profile are multiplied by the parameter "slowdown". The value 2 keeps the ratio
+ * between adapter and processor, because the emulated processor executes one instruction per
+ * nanosecond and a real processor about two.
  *
  * Simplifications: a message occupies the wire without a break, so a short message waits for
  * the end of a long one that was sent before. Acknowledgments take no time on the wire. There
@@ -34,7 +36,7 @@
 
 /* Bytes of a RETH, an additional header of WRITEs and of the requests of READs. */
 #define MDL_RETH_BYTES	16
-/* Bytes of a segment, a REG_MR and a LOCAL_INV in the send queue of mlx5. */
+/* Bytes of one segment, of a REG_MR and of a LOCAL_INV in the send queue of mlx5. */
 #define MDL_WQE_SEGMENT	16
 #define MDL_WQE_REG_MR	192
 #define MDL_WQE_INV	128
@@ -123,7 +125,7 @@ static u64 mdl_timing_bits(u64 bytes, u32 mbps)
 	return div_u64(bytes * BITS_PER_BYTE * 1000, mbps);
 }
 
-/* Remove the spans that have passed; if the lane is still full, remove the shortest one, too. */
+/* Remove the spans that have passed; if the lane is still full, remove the shortest span, too. */
 static void mdl_timing_clean(struct mdl_lane *lane)
 {
 	u64 now = mdl_clock_now(), len, shortest = U64_MAX;
@@ -185,8 +187,9 @@ static u64 mdl_timing_reserve(struct mdl_lane *lane, u64 start, u64 len)
 }
 
 /*
- * Send a message of @len bytes at @ready, but not before @last, the end of the previous message
- * of the same queue pair and direction. Returns the time of arrival, and updates @last.
+ * Reserve the wire for a message of @len bytes from @ready on, but not before @last, the end of
+ * the previous message of the same queue pair and direction. Returns the time of arrival, and sets
+ * @last to the end of this message.
  */
 static u64 mdl_timing_wire(struct mdl_dev *dev, const struct mdl_qp *qp, u64 *last, u64 ready,
 			   u32 len)
@@ -225,7 +228,7 @@ static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	struct mdl_pace *pace = qp->pace;
 	u64 start, engine;
 
-	/* A retried request, or a request that waited behind it, does not start in the past. */
+	/* A retried request, or one that waited for a retry, must not start in the past. */
 	start = max(wqe->posted, mdl_clock_now()) + t->doorbell_to_fetch_ns + t->wqe_fetch_ns;
 	start = max(start, pace->sq);
 	if (wqe->flags & IB_SEND_FENCE && pace->reads)
@@ -241,7 +244,7 @@ static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	return start;
 }
 
-/* The next request of the queue starts after the end of a request on a memory region. */
+/* Time a request on a memory region: the next request of the queue starts after its end. */
 static void mdl_timing_memory(struct mdl_qp *qp, struct mdl_swqe *wqe, u64 start)
 {
 	start += mdl_timing_memory_ns(&mdl_dev_of(qp->ib.device)->busy.timing, wqe);
@@ -301,7 +304,7 @@ void mdl_timing_request(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_swqe
 		len += MDL_RETH_BYTES;
 		break;
 	}
-	/* Inline data arrive with the work request. */
+	/* Inline data need no fetch: the adapter has them with the work request. */
 	if (wqe->length && !(wqe->flags & IB_SEND_INLINE))
 		start = mdl_timing_fetch(dev, start, wqe->length);
 	wqe->arrives = mdl_timing_wire(dev, qp, &qp->pace->sent, start, len);

@@ -46,7 +46,7 @@ struct mdl_lane {
  * @slowdown: factor by which the times in @timing were multiplied
  * @wqe: lane that processes work requests
  * @pcie: lane that reads data from host memory
- * @wire: lane that sends
+ * @wire: lane of the wire, for sent messages
  */
 struct mdl_busy {
 	struct mdl_timing timing;
@@ -59,10 +59,10 @@ struct mdl_busy {
 /**
  * struct mdl_pace - progress of the send queue of a queue pair
  * @sq: time before which no further request starts
- * @sent: time at which the last message of the requester left the wire
- * @answered: time at which the last READ response of the responder left the wire
+ * @sent: time at which the wire has sent the last message of the requester
+ * @answered: time at which the wire has sent the last READ response of the responder
  * @reads: number of READs so far
- * @read_ends: times at which the last READs ended; a ring indexed by @reads
+ * @read_ends: times at which the latest READs end; a ring indexed by @reads
  */
 struct mdl_pace {
 	u64 sq;

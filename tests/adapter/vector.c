@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Completion vectors: each one delivers events of completion queues on its own processor.
+ * Completion vectors: each vector delivers the events of its completion queues on one processor.
  *
  * Operation: a completion queue with an event is put on the list of its vector. The bottom half
  * of the vector stands for the interrupt handler and calls the ULP.

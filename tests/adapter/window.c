@@ -4,13 +4,15 @@
  *
  * Operation: writing "DISK OP SKIP COUNT" to the file starts a measurement of the disks whose
  * names begin with DISK; OP is r, w or rw. The measured window starts after SKIP requests have
- * completed, and ends after COUNT further ones. The clock (clock.c) and the counters of all
- * devices are read at both times. Reading the file waits for the end, and shows the differences
- * and the latencies of the requests. At both times the processor also executes a certain NOP,
- * by which an emulator can count instructions (tests/bench/count).
+ * completed, and ends after COUNT further requests have completed. The clock (clock.c) and the
+ * counters of all adapters are read at the start and at the end of the window. Reading the file
+ * waits for the end of the window, and shows the differences and the latencies of the requests. At
+ * the start and at the end the processor also executes a certain NOP, which starts and ends the
+ * counting of instructions in an emulator (tests/bench/count).
  *
  * A latency starts where the block layer creates the request (block_io_start), because drivers
- * start a request (block_rq_issue) at different points of their queue_rq(). A latency ends in
+ * start a request (block_rq_issue) at different points of their queue_rq(). Only on a kernel
+ * without block_io_start, a latency starts at block_rq_issue. A latency ends in
  * blk_mq_end_request() (block_rq_complete), which all drivers call last.
  *
  * Ownership: the module owns all data.
@@ -18,8 +20,8 @@
  * Concurrency: the tracepoint functions run with interrupts disabled on the only processor. A
  * mutex serialises writers and readers of the file.
  *
- * Errors: writing fails with -EINVAL or -ENOMEM. The file does not exist if the kernel lacks
- * the tracepoints or devices are not timed.
+ * Errors: writing fails with errno, and there is no measurement then. The file does not exist if
+ * the kernel lacks the tracepoints or if adapters are not timed.
  */
 #include <linux/blk-mq.h>
 #include <linux/debugfs.h>
@@ -36,7 +38,7 @@
 #include "model.h"
 #include "window.h"
 
-/* Capacity for requests in flight; the latencies of further requests are not measured. */
+/* Capacity for requests in flight; the latencies of requests beyond it are not measured. */
 #define MDL_WINDOW_FLIGHT	8192
 #define MDL_WINDOW_MAX		1000000
 
@@ -142,7 +144,7 @@ static void mdl_window_started(void *data, struct request *rq)
 
 	if (!mdl_window_is_ours(rq))
 		goto out;
-	/* A request that was merged into another one never completes: reuse its entry. */
+	/* A former request of the same address that was merged never completed: reuse its entry. */
 	f = mdl_window_find(rq);
 	if (!f && !hlist_empty(&mdl_window.free)) {
 		f = hlist_entry(mdl_window.free.first, struct mdl_flight, entry);
@@ -331,7 +333,7 @@ static int mdl_window_show(struct seq_file *m, void *unused)
 {
 	int ret;
 
-	/* A writer may have ended the measurement; then there is nothing to wait for. */
+	/* Without a measurement (MDL_PHASE_NONE) there is nothing to wait for. */
 	ret = wait_event_interruptible(mdl_window.wait,
 				       READ_ONCE(mdl_window.phase) == MDL_PHASE_DONE ||
 				       READ_ONCE(mdl_window.phase) == MDL_PHASE_NONE);
