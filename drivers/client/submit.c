@@ -368,8 +368,14 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 	entries = rnbd_request_entries(req->wire.nr_extents);
 	if (rnbd_op_data_out(req->wire.op) && req->wire.flags & RNBD_REQ_INLINE)
 		in_frame = req->wire.length;
-	if (ring->open && !rnbd_ring_fits(ring, entries * sizeof(*entry), in_frame))
+	if (ring->open && !rnbd_ring_fits(ring, entries * sizeof(*entry), in_frame)) {
 		rnbdc_send_frame(q);
+		/* Only the fault point hold_frames leaves the frame open. */
+		if (unlikely(ring->open)) {
+			rnbdc_free_space(q, req);
+			return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
+		}
+	}
 	if (!ring->open) {
 		if (rnbd_inject(&rnbdc_inject_fail_ring, NULL))
 			rnbd_ring_fail(ring, "fault injected: the ring failed");
