@@ -64,7 +64,7 @@ static void mdl_owe(struct ib_cq *ibcq, const struct mdl_qp *qp, u64 wr_id)
 	/* The RDMA core uses all real entries of a completion queue that it takes from its pool. */
 	u32 entries = ibcq->shared ? ibcq->cqe : cq->requested;
 
-	/* Report only the first work request beyond the limit. */
+	/* Report only a work request that crosses the limit, not those behind it. */
 	if (atomic_inc_return(&cq->owed) == entries + 1)
 		mdl_violation(mdl_dev_of(ibcq->device), qp, wr_id,
 			      "more work requests than the %u entries that were requested of the completion queue",

@@ -395,7 +395,7 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 	serving = qp->serving;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (state == IB_QPS_ERR) {
-		/* While the queue pair serves a request, do not flush: mdl_qp_served() will kick. */
+		/* While serving, do not flush: mdl_qp_served() wakes the engine later. */
 		if (!serving)
 			mdl_sq_flush(qp, head);
 	} else if (state == IB_QPS_RTS && !waiting) {

@@ -20,8 +20,8 @@
  * Concurrency: the tracepoint functions run with interrupts disabled on the only processor. A
  * mutex serialises writers and readers of the file.
  *
- * Errors: writing fails with errno, and there is no measurement then. The file does not exist if
- * the kernel lacks the tracepoints or if adapters are not timed.
+ * Errors: writing fails with errno. The file does not exist if the kernel lacks the tracepoints or
+ * if adapters are not timed.
  */
 #include <linux/blk-mq.h>
 #include <linux/debugfs.h>
@@ -144,7 +144,7 @@ static void mdl_window_started(void *data, struct request *rq)
 
 	if (!mdl_window_is_ours(rq))
 		goto out;
-	/* A former request of the same address that was merged never completed: reuse its entry. */
+	/* A merged request never completes: reuse its entry if its struct request is used again. */
 	f = mdl_window_find(rq);
 	if (!f && !hlist_empty(&mdl_window.free)) {
 		f = hlist_entry(mdl_window.free.first, struct mdl_flight, entry);

@@ -4,8 +4,8 @@
 #
 #   scripts/lab run --cpus 4 --mem 2048 tests/bench/adapter-facts.sh
 #
-# The script prints DMA mappings per request, stalls of the send queue, and the completion vectors
-# that several sessions use. No figure has a goal.
+# The script prints DMA mappings per request, stalls of the send queue, and the interrupts of each
+# completion vector with several sessions. It compares no figure with a goal.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh

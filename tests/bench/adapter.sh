@@ -9,14 +9,14 @@
 #   RW BS DEPTH NUMJOBS BATCH IOS [NOTE]
 # as for measure.sh, but IOS is the number of measured I/Os. NOTE is
 #   disks=N     N disks, with one job for each
-#   beside      4 KiB random writes concurrently with reads of 1 MiB; only the writes count
+#   beside      4 KiB random writes concurrently with reads of 1 MiB; only the writes are measured
 #
 # The module rdma-model measures (tests/adapter/window.c) with a clock that stops while the model
 # works. The emulated processor executes one instruction per nanosecond, a real one about two.
-# Therefore all times of the adapter are multiplied by SLOWDOWN, 2 by default, and the results are
-# divided by it. If SLOWDOWN is given (1000, mode "ceiling"), the time of the processor is
-# negligible and doorbells take none, so that the adapters limit the throughput. Each job adds a
-# line of JSON to $OUT/results and one with the instructions of each kernel function to
+# Therefore all times of the adapter are multiplied by SLOWDOWN, 2 by default, and the measured
+# times are divided by it. If SLOWDOWN is given (1000, mode "ceiling"), the time of the processor is
+# negligible and doorbells take no processor time, so that the adapters limit the throughput. Each
+# job adds a line of JSON to $OUT/results and one with the instructions of each kernel function to
 # $OUT/breakdown.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
@@ -61,8 +61,8 @@ backends() {
 	backend=${BACKENDS[0]}
 }
 
-# request_disk: print the prefix of the disk names whose requests belong to $dev; a disk of nvme's
-# native multipath has no requests of its own
+# request_disk: print the prefix of the names of the disks that execute the requests of $dev; if
+# $dev is a disk of nvme's native multipath, its path disks execute them
 request_disk() {
 	case $dev in
 	/dev/nvme*) echo nvme ;;
@@ -91,8 +91,8 @@ per_io() {
 # value NAME: print a value of the measurement
 value() { awk -v name="$1" '$1 == name { print $2 }' "$OUT/window"; }
 
-# whole_ios BS: set "ios" to the number of I/Os of fio; the block layer may have split each into
-# several requests
+# whole_ios BS: set "ios" in $OUT/window, a number of requests, to the number of I/Os of fio; the
+# block layer can have split each I/O into several requests
 whole_ios() {
 	local bytes
 
@@ -103,7 +103,7 @@ whole_ios() {
 fio_options=(--direct=1 --norandommap --size=60m --randseed=7 --time_based --runtime=600
 	--group_reporting --minimal)
 
-# load RW BS DEPTH NUMJOBS BATCH NOTE: start fio in the background; $fio is its process id
+# load RW BS DEPTH NUMJOBS BATCH NOTE: start fio in the background; set $fio to its process id
 load() {
 	local rw=$1 bs=$2 depth=$3 numjobs=$4 batch=$5 jobs=() disk
 	local opts=("${engine[@]}" "${fio_options[@]}" --rw="$rw" --bs="$bs" --iodepth="$depth")
@@ -186,7 +186,7 @@ jobs_with() {
 	done 3<"$jobs_file"
 }
 
-# setups: print the numbers of queues and disks that the jobs use
+# setups: print a line "QUEUES DISKS" for each pair of these numbers that the jobs use
 setups() { awk '{ n = 1; if ($7 ~ /^disks=/) n = substr($7, 7); print $4, n }' "$jobs_file" |
 	sort -k1,1n -k2,2n | uniq; }
 

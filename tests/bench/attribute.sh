@@ -4,7 +4,8 @@
 # benchmarks that count instructions.
 
 # attribute FILE IOS: print a line "MODULE SYMBOL INSTRUCTIONS" per symbol, and a line "user user
-# INSTRUCTIONS". Addresses are sorted as text, because the numbers of awk are too small for them.
+# INSTRUCTIONS"; INSTRUCTIONS are per I/O. Addresses are sorted as text, because awk cannot
+# represent them exactly as numbers.
 attribute() {
 	{
 		awk '$2 ~ /^[tTwW]$/ { print $1, "symbol", $3, ($4 == "" ? "[kernel]" : $4) }' /proc/kallsyms

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Repeat the workloads of the papers on shared storage: streams as of IOzone, the random reads of a
-# web server, postmark and untar, on one node of a cluster file system and on two nodes
-# concurrently. Runs on three lab machines; node 1 is the target.
+# Repeat the workloads that papers on shared storage use: sequential streams like those of IOzone,
+# the random reads of a web server, postmark and untar. Each runs on one node of a cluster file
+# system and then on two nodes concurrently. Runs on three lab machines; node 1 is the target.
 #
 #   cluster.sh FILE-SYSTEM,... SYSTEM...
 #
@@ -134,7 +134,7 @@ gfs2_start() {
 	wait_for 60 dlm_tool status
 }
 
-# make_fs FILE-SYSTEM: make the file system; only one node calls this
+# make_fs FILE-SYSTEM: make the file system on the shared disk; only one node calls this function
 make_fs() {
 	case $1 in
 	ocfs2) mkfs.ocfs2 -q -N 2 --cluster-stack=o2cb --cluster-name=bench --force "$dev" ;;

@@ -3,9 +3,9 @@
 # Show which functions execute the instructions of an I/O; runs in a lab machine that counts
 # instructions (--icount --plugin): count.sh IOS SYSTEM...
 #
-# Each system runs 4 KiB random reads and writes at depth 32 and 1. Each of these adds a line of
-# JSON to $OUT/breakdown: instructions per I/O by module, and the functions with the most
-# instructions.
+# Each system runs four loads: 4 KiB random reads and random writes, each at depth 32 and 1. Each
+# load adds a line of JSON to $OUT/breakdown: instructions per I/O by module, and the functions with
+# the most instructions.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh

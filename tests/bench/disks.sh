@@ -5,7 +5,7 @@
 # $BACKENDS is the array of the exported block devices; $backend, which peers.sh uses, is the first
 # of them.
 
-# nvmet_namespaces: add the other backends as namespaces of the subsystem
+# nvmet_namespaces: add all backends except the first one as namespaces of the subsystem
 nvmet_namespaces() {
 	local i ns
 

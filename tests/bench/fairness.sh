@@ -9,23 +9,23 @@
 #   depths     8 hosts that have 1, 2, 4, ... 128 requests in flight, on one storage
 #   weights    3 hosts of the weights 1, 2 and 4
 #   cgroup     io.max of the cgroup of a host, beside a host without limits
-#   neighbour  p99 of a host with one request in flight, alone and beside one with 256
-#   greedy     16 hosts with the same mix of 4 KiB and 1 MiB, with memory for the pools of 4;
-#              the adapter is the bottleneck
-#   greedy-cpu the same, and the processor is the bottleneck
-#   newcomer   the last of these hosts starts when the others are busy
+#   neighbour  p99 latency of a host with one request in flight, alone and beside a host with 256
+#   greedy     16 hosts with the same mix of requests of 4 KiB and 1 MiB, on a target with memory
+#              for the pools of 4 hosts; the adapter is the bottleneck
+#   greedy-cpu as greedy, but the processor is the bottleneck
+#   newcomer   as greedy-cpu, but the last host starts when the others are busy
 # SECONDS is the duration of a measured load.
 #
 # Client and target are one machine with two modelled adapters. Each host is the client with another
 # host id, and has a session with one connection. The storage is a null_blk that takes STORAGE_NS
 # for a request and processes STORAGE_AT_ONCE requests concurrently; it is much slower than the
-# processor. The target passes it that many requests (the window of the export) or the default
-# number. The modes greedy, greedy-cpu and newcomer use a null_blk that takes no time. In the mode
-# greedy the adapter is SLOW times slower than its profile, because client and target share one
-# processor, and there 16 connections cost more than one, whatever the pool does. The mode neighbour
-# also measures on a scsi_debug that takes a random time of up to RANDOM_NS: a null_blk completes
-# together all requests that it received together, and a further request waits for that whatever the
-# target does.
+# processor. The window of the export is set for STORAGE_AT_ONCE requests, or is the default window.
+# The modes cgroup, greedy, greedy-cpu and newcomer use a null_blk that takes no time. In the mode
+# greedy the adapter is SLOW times slower than its profile, so that the processor is not the
+# bottleneck: client and target share it, and for 16 connections it needs more time per request than
+# for one, even if the target divides the pool memory well. The mode neighbour also measures on a
+# scsi_debug that takes a random time of up to RANDOM_NS. On a null_blk, requests that are submitted
+# together complete together, so a later request waits for all of them, whatever the target does.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -61,8 +61,8 @@ make_port
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
 
-# slow_export NAME, random_export NAME, fast_export NAME: export a device to hosts 1 to GREEDY; set
-# $disk to it
+# slow_export NAME, random_export NAME, fast_export NAME: export a new device to hosts 1 to GREEDY;
+# set $disk to the device
 slow_export() {
 	disk=$(null_disk 64 memory_backed=0 discard=0 irqmode=2 completion_nsec=$STORAGE_NS \
 		hw_queue_depth=$STORAGE_AT_ONCE max_sectors=256) || exit 1
@@ -81,11 +81,12 @@ fast_export() {
 	allow_hosts "$1" 1 $GREEDY
 }
 
-# fit_window EXPORT BYTES: let the storage have as many requests of this size as it processes
-# concurrently; sets $window
+# fit_window EXPORT BYTES: set the window of EXPORT so that the storage gets STORAGE_AT_ONCE
+# requests of BYTES at a time; set $window to this window
 fit_window() {
-	# A window is in requests of 4 KiB. Each request costs 16 KiB plus its bytes. One request of
-	# 4 KiB and others of this size fill the storage.
+	# The unit of a window is the cost of a request of 4 KiB. A request costs 16 KiB plus its
+	# length, and goes to the storage if the cost in flight is below the window. So set the
+	# window to a little more than the cost of STORAGE_AT_ONCE - 1 requests of BYTES.
 	window=$((((STORAGE_AT_ONCE - 1) * (16384 + $2) + 16384 + 4096) / (16384 + 4096)))
 	echo $window >"$CFG/exports/$1/window" || die "no window"
 }
@@ -101,8 +102,9 @@ attach_hosts() {
 	done
 }
 
-# contest OPTION...: run fio on all disks concurrently, with ${depths[I]} requests on disk I;
-# $OUT/fio.json has the jobs in their order. $more are options of the last job.
+# contest OPTION...: run fio on all disks concurrently, with ${depths[I]} requests in flight on the
+# disk of host I; $OUT/fio.json has the jobs in the order of the hosts. $more are options of the
+# last job.
 contest() {
 	local i jobs=()
 
@@ -121,8 +123,8 @@ sum() { jq add "$OUT/rates"; }
 # jain [N]: print Jain's index without the first N hosts
 jain() { jq --argjson from "${1:-0}" '.[$from:] | (add * add) / (length * (map(. * .) | add))' "$OUT/rates"; }
 
-# judged FIGURE-ARGUMENT...: record a figure, with its goal only if the window fits the storage; the
-# default window is meant for storage that processes more requests concurrently
+# judged FIGURE-ARGUMENT...: record a figure. After default_window the goal is left out, because the
+# default window is meant for storage that processes more requests concurrently.
 judged() {
 	if [ "$window" = 0 ]; then
 		figure "$1, default window" "${@:2:2}"
@@ -172,7 +174,7 @@ measure_weights() {
 }
 
 # measure_cgroup: for exports without page cache. With page cache the kernel writes later, and
-# another cgroup is charged.
+# charges the writes to another cgroup than that of the host.
 measure_cgroup() {
 	local cg=/sys/fs/cgroup slice=/sys/fs/cgroup/rnbd.slice limit=$((4 << 20)) rw
 
@@ -215,10 +217,11 @@ measure_neighbour() {
 
 # beside_neighbour STORAGE: measure a host with depth 1, alone and beside a host with depth 256
 beside_neighbour() {
-	# A host with one request in flight completes few: the percentile is of more than 1,000.
+	# A host with one request in flight completes few requests per second. Measure three times
+	# as long, so that the p99 is that of more than 1,000 requests.
 	local bs alone goal=() long=$((3 * seconds))
 
-	# On a null_blk the device alone determines the wait, so there is no goal.
+	# On a null_blk the device alone determines how long a request waits, so there is no goal.
 	[ "$1" != random ] || goal=("<=" 1.5)
 	"${kind}_window" "$1" 4096
 	depths=([1]=1) more=()
@@ -267,7 +270,8 @@ measure_greedy() {
 # bytes_in FILE FROM TO: print the bytes in a log of fio between two times in ms
 bytes_in() { awk -F ', *' -v from="$2" -v to="$3" '$1 >= from && $1 < to { n += $4 } END { printf "%.0f", n }' "$1"; }
 
-# watch_pool SESSION FILE: write "MS BYTES" to FILE 50 times per second: the size of the pool
+# watch_pool SESSION FILE: add a line "MS BYTES" to FILE 50 times per second: the time in ms, and
+# the size of the pool
 watch_pool() {
 	local size tick
 

@@ -27,8 +27,8 @@ COUNTERS="requests frames_sent entries_sent frames_received frames_unsignaled cr
 	credit_stalls sq_stalls pool_stalls"
 
 set_host_id
-# The device of the target, and of the client for the system "local", has no medium, so that the
-# costs of everything in front of it show.
+# The backend (of the target, or of the client for the system "local") is a null_blk without memory:
+# the results then show the costs of everything in front of the backend.
 medium=(memory_backed=0 discard=0)
 case $1 in
 # About as fast as the emulated wire: 64 KiB in 1.6 ms, one request at a time
@@ -36,20 +36,20 @@ rnbd+chunk-*) medium+=(irqmode=2 completion_nsec=1600000 max_sectors=128 hw_queu
 esac
 backend=$(null_disk 64 "${medium[@]}") || exit 1
 
-# busy: print the time in 1/100 s for which processors of this machine were not idle
+# busy: print the time in 1/100 s for which the processors of this machine were not idle, summed up
 busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
 
 # check_clock MS-OF-FIO BUSY WHAT: fail if the clock jumped during the job. On one machine, whose
 # processor counts instructions, client and target do all the work of a job, so the processor is
-# busy at least as long as fio runs. Its clock jumps while it is idle, for example while fio waits
-# for the root disk, that is for the host.
+# busy at least as long as fio runs. The clock of such a machine jumps while its processor is idle,
+# for example while fio waits for the root disk, whose I/O takes time of the real machine.
 check_clock() {
 	[ "$1" -le $(($2 * 10)) ] ||
 		die "$3: the clock jumped: fio ran for $1 ms, the processor was busy for $(($2 * 10)) ms"
 }
 
-# mark NAME: with two machines, wait at a barrier around each job, so that the target measures its
-# processor time
+# mark NAME: with two machines, wait at the barrier NAME for the other machine; the target measures
+# its processor time between the barriers "begin" and "end" of a job
 n=0
 mark() {
 	[ "$NODES" = 1 ] || lab barrier "$1-$n" --timeout 300 || die "barrier $1-$n"
@@ -77,9 +77,9 @@ verbs() {
 	"${run[@]}" "${@:6}"
 }
 
-# verbs_ways RW: print the ways to run perftest, which spins. With one processor it may spin only
-# while no other process can run (idle), or it sleeps, which works for reads only. The better way
-# counts.
+# verbs_ways RW: print the ways to run perftest. By default perftest polls in a loop (spin). With
+# one processor for both ends, it polls only while no other process can run (idle), or waits for
+# events (sleep), which works for reads only. The better result of the ways counts.
 verbs_ways() {
 	if [ "$NODES" -gt 1 ]; then
 		echo spin
@@ -122,7 +122,7 @@ verbs_jobs() {
 		for run in $(seq "$runs"); do
 			verbs_best "$rw" "$bs" "$depth" "$ios"
 			if [ "$NODES" -gt 1 ] && [ "$NODE" = 1 ]; then continue; fi
-			# With a time limit, perftest sometimes counts nothing.
+			# With a duration instead of a number, perftest sometimes reports 0.
 			[ "$iops" != 0 ] || continue
 			jq -nc --arg rw "$rw" --argjson bs "$(bytes "$bs")" \
 				--argjson depth "$depth" --argjson run "$run" --argjson nodes "$NODES" \
@@ -194,7 +194,7 @@ one() {
 	mark end
 	mark told
 	if [ -n "$failed" ]; then
-		# A peer that fails a job does not end the comparison.
+		# A failed job of another system does not end the comparison.
 		ours "$sys" && die "$sys: fio: $(head -n 3 "$OUT/fio.err")"
 		lab log "$sys failed: $(head -n 1 "$OUT/fio.err")"
 		return 1

@@ -6,21 +6,22 @@
 # Sourced after ../lib/lab.sh and ../lib/rnbd.sh. $TARGET is the address of the target.
 #
 #   rnbd              this driver
-#   rnbd-copy         this driver through bounce buffers
+#   rnbd-copy         this driver with --transfer copy: data go through bounce buffers
 #   nvme-rdma         nvme-rdma and nvmet-rdma with their defaults
-#   nvme-rdma-best    with 16 KiB of inline data
-#   nvme-rdma-poll    nvme-rdma-best with as many poll queues, which io_uring polls
+#   nvme-rdma-best    nvme-rdma with 16 KiB of inline data
+#   nvme-rdma-poll    nvme-rdma-best with as many poll queues as I/O queues; io_uring polls them
 #   rnbd-intree       RNBD over RTRS of the kernel with its defaults
-#   rnbd-intree-fast  with always_invalidate=N
+#   rnbd-intree-fast  rnbd-intree with always_invalidate=N
 #   nvme-tcp          nvme-tcp and nvmet-tcp
 #   nbd-tcp           nbd-client and nbd-server
 #   local             the backend itself
-#   rnbd+SWITCH       this driver with one optimisation off or another setting: rnbd_switch
+#   rnbd+SWITCH       this driver with one optimisation off or another setting: see rnbd_export and
+#                     rnbd_attach
 
 NVMET=/sys/kernel/config/nvmet
 PEERS=/opt/peers
 
-# nvmet_export TRANSPORT [INLINE-BYTES]: export $backend by nvmet
+# nvmet_export TRANSPORT [INLINE-BYTES]: export $backend with nvmet
 nvmet_export() {
 	local sub=$NVMET/subsystems/bench port=$NVMET/ports/1
 
@@ -91,8 +92,8 @@ intree_attach() {
 
 intree_detach() {
 	echo normal >/sys/block/rnbd0/rnbd/unmap_device
-	# The client closes the session after the unmap; until then the use counts of the modules do
-	# not protect them from being unloaded.
+	# The client closes the session only after the write has returned. Until the session is
+	# closed, the use counts of the modules do not protect them from being unloaded.
 	wait_for 10 test ! -e /sys/class/rtrs-client/bench
 	rmmod rnbd-client rtrs-client || die "rnbd-client cannot be unloaded"
 	[ -d /sys/module/rtrs_server ] || rmmod rtrs-core
@@ -114,7 +115,7 @@ nbd_attach() {
 	nbd-client -b 4096 -C "$1" -N bench "$TARGET" $dev >/dev/null || die "nbd-client failed"
 }
 
-# rnbd_switch SYSTEM MODULE PARAMETER VALUE SWITCH: set the parameter if SYSTEM is rnbd+SWITCH
+# rnbd_switch SYSTEM MODULE PARAMETER VALUE SWITCH: set PARAMETER to VALUE if SYSTEM is rnbd+SWITCH
 rnbd_switch() {
 	[ "$1" != "rnbd+$5" ] || echo "$4" >"/sys/module/$2/parameters/$3" || die "no parameter $3"
 }
@@ -175,12 +176,12 @@ peer_unexport() {
 	esac
 }
 
-# no_scheduler: set the scheduler of $dev to none. With a single queue, as on a machine with one
-# processor, the block layer gives the peers' disks a scheduler, which is useless in front of a
-# network.
+# no_scheduler: set the scheduler of $dev to none. The block layer gives a scheduler to disks with a
+# single queue, as those of the other systems on a machine with one processor; the scheduler is
+# useless in front of a network.
 no_scheduler() {
 	local name=${dev##*/} file
-	# Include the paths below a disk of nvme's native multipath.
+	# Include the path disks below a disk of nvme's native multipath.
 	for file in "/sys/block/$name/queue/scheduler" /sys/block/${name/n1/c*n1}/queue/scheduler; do
 		case $file in
 		*/nvme* | */nbd* | */rnbd*) [ ! -e "$file" ] || echo none >"$file" || die "$file: cannot be none" ;;
@@ -188,8 +189,8 @@ no_scheduler() {
 	done
 }
 
-# peer_attach SYSTEM QUEUES: attach the disk; set $dev, and $engine to the options for how fio
-# submits
+# peer_attach SYSTEM QUEUES: attach the disk; set $dev, and set $engine to the fio options that
+# select the I/O engine
 peer_attach() {
 	engine=(--ioengine=libaio)
 	case $1 in

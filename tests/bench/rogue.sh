@@ -6,11 +6,12 @@
 #   scripts/lab run --icount --mem 1024 --timeout 3000 tests/bench/rogue.sh [SECONDS]
 #
 # The target, the well-behaved client, which does as much I/O as it can, and the rogue share one
-# processor, which executes one instruction per nanosecond. So all the time that the rogue costs is
-# missing from the I/O, whatever else the real machine does. The time of the rogue's own program,
-# which would run on another machine, is reported apart. The time of the kernel for the rogue's end
-# of its connections is not, so "the rest" is more than the share of the target. "reader" is no
-# rogue but another well-behaved client with as many requests in flight.
+# emulated processor, which executes one instruction per nanosecond. So all processor time that the
+# rogue costs is lost for the I/O of the well-behaved client, independent of the load of the real
+# machine. The time of the rogue's own program, which would run on another machine, is reported
+# apart. The time of the kernel for the rogue's end of its connections is not reported apart, so
+# "the rest" is more than the time of the target. "reader" is no rogue but another well-behaved
+# client, with as many requests in flight as the rogue "requests".
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -24,14 +25,15 @@ host_id 3 >/etc/rnbd/hostid
 target_start
 export_disk good "$(null_disk 64 memory_backed=0 discard=0)" 1 3
 export_disk fixed "$(null_disk 64 memory_backed=0 discard=0)" 2 3 -- --read-only
-# A small burst is used up before the measurement, so that login_rate limits the logins.
+# Allow a burst of only 4 logins: it is used up before the measurement begins, and login_rate then
+# limits the logins.
 echo 4 >$P/login_burst || die "parameter"
 dev=$(attach good --queues 1 --pool 4M) || exit 1
 
 # ran PID: print the nanoseconds that PID was on the processor
 ran() { [ -z "$1" ] || awk '{ s += $1 } END { printf "%.0f", s }' /proc/"$1"/task/*/schedstat; }
 requests() { counter "$dev" requests; }
-# asked: print the number of requests of the other client
+# asked: print the number of requests of the other client, which attaches the export "fixed"
 asked() {
 	local s
 	for s in "$T"/sessions/*; do
@@ -40,7 +42,7 @@ asked() {
 }
 logins() { dmesg | grep -c ' logged in on port '; }
 
-# load DEV DEPTH: replace this shell by fio
+# load DEV DEPTH: read continuously with fio, which replaces the shell; call it in the background
 load() {
 	exec fio --name=good --filename="$1" --direct=1 --ioengine=libaio --iodepth="$2" --bs=4k \
 		--rw=randread --iodepth_batch_submit=8 --iodepth_batch_complete_min=1 \
@@ -51,7 +53,8 @@ load=$!
 before=$(requests)
 wait_for 600 counter_over "$dev" requests $((before + 2000))
 
-# measure WAY LOGINS-PER-MINUTE: print the IOPS beside a rogue of this kind
+# measure WAY LOGINS-PER-MINUTE: print the IOPS of the well-behaved client beside a rogue of the
+# kind WAY, beside another reader (reader), or alone (none)
 quiet=0
 measure() {
 	local rogue='' other='' took n own=0 put more in

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Measure the first burst of an idle session in windows of 10 ms; runs in a lab machine that counts
-# instructions, so that all times are those of the guest:
+# Measure the throughput of the first burst of an idle session for each 10 ms; runs in a lab machine
+# that counts instructions, so that all times are those of the guest:
 #
 #   scripts/lab run --icount --mem 2048 --timeout 3600 --out DIR tests/bench/scale-burst.sh [ROUNDS]
 #
 # Client and target are one machine with two modelled adapters. Before each burst the pool of the
 # session must shrink to its floor. Then fio reads or writes 128 KiB at depth 32 for 2.5 seconds and
-# logs each request. The bytes of a window are compared with those of the windows in the second
-# second, which is the steady state. A pool that does not shrink is measured for comparison.
-# $OUT/windows has all windows.
+# logs each request. A window is an interval of 10 ms. The bytes of each window of the first 200 ms
+# are divided by the mean of the windows from 1 s to 2 s, which is the steady state. A pool that
+# does not shrink is measured for comparison. $OUT/windows has all windows of the first 200 ms.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -23,7 +23,7 @@ PART=burst
 rounds=${1:-5}
 FLOOR=1M
 POOL=64M
-IDLE=600		# seconds for the pool to shrink to its floor
+IDLE=600		# time limit for the pool to shrink to its floor, seconds
 
 ADDR=$MDL_TARGET
 set_host_id
@@ -47,7 +47,9 @@ shrunk() {
 	read -r size <"$session/pool_size" && read -r floor <"$session/pool_floor" && [ "$size" = "$floor" ]
 }
 
-# windows FILE: convert a log of fio to a JSON object; values are fractions of the steady state
+# windows FILE: convert a log of fio to a JSON object. "windows", "later" (the mean from 50 to 200
+# ms) and "lowest" (the minimum from 50 to 200 ms) are fractions of the steady state. "first_ms" is
+# the time of the first window with at least 0.8 of the steady state.
 windows() {
 	awk -F ', *' -v width=10 '
 		NR == 1 || $1 < first { first = $1 }
@@ -67,8 +69,8 @@ windows() {
 		}'
 }
 
-# burst POOL RW ROUND: add a line to $OUT/windows, with the registrations of the target during the
-# burst and in the steady state
+# burst POOL RW ROUND: run fio and add a line to $OUT/windows, which also has the registrations of
+# the target during the burst and in the steady state
 burst() {
 	local pool=$1 rw=$2 held before middle after adapter fio seen
 
@@ -80,8 +82,8 @@ burst() {
 	    --size=60m --randseed=$((7 * $3)) --time_based --runtime=2500ms --thread \
 	    --write_bw_log=/dev/shm/burst --norandommap --minimal >"$OUT/fio" 2>&1 &
 	fio=$!
-	# fio needs some time to start, and reads a little before that. The steady state begins
-	# one second later.
+	# fio needs some time to start, and reads a few blocks before the load. So the load begins
+	# at about the 50th request, and the steady state one second later.
 	wait_for 20 completed_over "$dev" $((seen + 50))
 	sleep 1
 	middle=$(target pool_registrations) adapter=$(mdl_stat mdl1 registrations)
@@ -119,7 +121,7 @@ for pool in whole elastic; do
 	detach_all
 done
 
-# worst EXPRESSION: apply EXPRESSION to the rounds of $pool and $rw
+# worst EXPRESSION: apply the jq expression, such as min or max, to the rounds of $pool and $rw
 worst() { jq -s --arg pool $pool --arg rw $rw "map(select(.pool == \$pool and .rw == \$rw)) | $1" "$OUT/windows"; }
 for rw in randread randwrite; do
 	pool=whole

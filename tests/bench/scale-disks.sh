@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Compare many disks of one session with one request each to one disk with as many requests; runs in
-# a lab machine that counts instructions:
+# Compare many disks of one session, each with one request in flight, to one disk with as many
+# requests in flight as there are disks; runs in a lab machine that counts instructions:
 #
 #   scripts/lab run --icount --plugin build/bench-tools/plugin.so --mem 2048 --timeout 3600 \
 #       --out DIR tests/bench/scale-disks.sh rxe|PROFILE [IOS [RUNS [DISKS]]]
 #
 # Client and target are one machine. The wire is soft-RoCE, or two modelled adapters of a profile.
 # The threads of fio need processor time as well. So one disk is also measured with as many threads
-# as there are disks, and all disks also with one thread. The module rdma-model measures on both
-# wires (tests/adapter/window.c): IOPS of 4 KiB at random, and instructions. The median of RUNS
-# counts.
+# as there are disks, and all disks also with one thread. With either wire, the module rdma-model
+# measures the IOPS of random 4 KiB requests, and the instructions (tests/adapter/window.c). The
+# median of RUNS runs counts.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -64,8 +64,8 @@ one() {
 	for ((run = 1; run <= runs; run++)); do
 		measured $((ios / 4)) "$ios" --rw="$rw" --iodepth="$depth" --randseed=$((7 * run)) "${jobs[@]}"
 		insns=$(jq '.insns * .ios | round' "$OUT/one")
-		# On soft-RoCE the processor does all the work, so it must never be idle. Its clock
-		# jumps while it is idle.
+		# On soft-RoCE the processor does all the work, so it must never be idle. The clock
+		# of this machine jumps while the processor is idle.
 		[ "$wire" != rxe ] || [ "$ns" -le $((insns + insns / 20)) ] ||
 			die "the clock jumped: $ns ns for $insns instructions"
 		jq --argjson ns "$ns" --argjson slow $SLOWDOWN '.ios * 1e9 * $slow / $ns' "$OUT/one" \

@@ -1,20 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Measure how other hosts reconnect, are fenced, attach and detach while hundreds of sessions wait
-# for one hung storage; runs in a lab machine that counts instructions, so that all times are those
-# of the guest:
+# Measure how long it takes to reconnect, attach, detach and fence a host while hundreds of sessions
+# of other hosts wait for one hung storage; runs in a lab machine that counts instructions, so that
+# all times are those of the guest:
 #
 # scripts/lab run --icount --mem 6144 --timeout 10000 --out DIR tests/bench/scale-hung.sh [SESSIONS]
 #
-# Client and target are one machine with two modelled adapters. Each session belongs to another host
-# and has one connection and one disk, all of the same export. If the memory does not suffice for
-# SESSIONS, there are fewer; the results contain the number. The other hosts use another export, on
-# another port of the target, so that their connections can be ended separately.
+# Client and target are one machine with two modelled adapters. Each of the waiting sessions belongs
+# to a host of its own and has one connection and one disk, all of the same export. If the memory
+# does not suffice for SESSIONS sessions, there are fewer; the results contain the number. The
+# measured hosts, called the other hosts, use another export on another port of the target, so that
+# their connections can be ended separately.
 #
-# The sessions are stuck in three ways, one after the other:
-#   live       each session has a request in the storage
-#   again      they have lost their connections and reconnected; the storage has the requests
-#   gone       their disks were detached by force; the storage has the requests
+# The measurement is repeated in three stages:
+#   live       each waiting session has a request in the storage
+#   again      the waiting sessions have lost their connections and reconnected; the storage still
+#              has the requests of the lost connections
+#   gone       the disks of the waiting sessions were detached by force; the storage still has the
+#              requests
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -31,8 +34,8 @@ RESERVE=$((512 << 10))	# KiB that must be available for another session
 OTHERS=8		# other hosts
 OTHER_PORT=7999
 GOAL=3			# seconds
-LIMIT=120		# seconds after which the benchmark fails
-# Small, because both ends of all sessions are in one machine.
+LIMIT=120		# time limit of each operation, seconds
+# Small sessions, because both ends of all sessions are in one machine.
 options=(--queues 1 --queue-depth 16 --ring-slots 8 --pool 1M --max-io 64K)
 
 ADDR=$MDL_TARGET
@@ -49,7 +52,7 @@ parameter rnbd_target max_sessions 65536
 disk=$(null_disk 64) || exit 1
 echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup"
 export_disk hung /dev/mapper/back
-# Let the storage have a request of each session.
+# A large window lets the storage have a request of each session.
 echo 4096 >"$CFG/exports/hung/window" || die "no window"
 disk=$(null_disk 64) || exit 1
 ADDR=$MDL_TARGET:$OTHER_PORT export_disk fine "$disk"
@@ -139,7 +142,7 @@ live_sessions() {
 	done
 	[ $n -ge "$1" ]
 }
-# returned BEFORE: succeed if the other disk is live and has reconnected once more
+# returned BEFORE: succeed if the disk $stays is live and has reconnected more than BEFORE times
 returned() {
 	local state n
 
@@ -155,7 +158,7 @@ reconnect_other() {
 	until_true returned "$before"
 }
 
-# others I: measure the operations of other hosts; I is the next other host that is not fenced
+# others I: measure the operations of other hosts; the other host I, not fenced yet, gets fenced
 others() {
 	local host
 
@@ -187,7 +190,7 @@ until_true stuck
 others 3
 
 stage=again
-# "echo 0" would wait for the storage.
+# Not "echo 0", which would wait until the storage has completed its requests.
 echo begin-disable >"$port/enable" || die "the port cannot be disabled"
 echo 1 >"$port/enable" || die "the port does not listen"
 timed until_true live_sessions $((number + 1))
@@ -205,7 +208,7 @@ figure "$stage, $number sessions: left at the target, with a request in the stor
 others 5
 need "$stays" violations -eq 0
 
-# When the storage continues, no session may be left over.
+# When the storage continues, all sessions must end except that of the disk $stays.
 dmsetup resume back || die "resume"
 timed wait_slowly 300 sessions_are 1
 figure "the storage has gone on: the last session has ended after" "$(jq -n "$took / 1000")" s

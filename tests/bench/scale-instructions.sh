@@ -7,7 +7,7 @@
 #       --out DIR tests/bench/scale-instructions.sh COUNT,... [PROFILE]
 #
 # Client and target are one machine with two modelled adapters, as in adapter.sh. Each session
-# belongs to another host, with one connection, one disk, and an export and a null_blk of its own.
+# belongs to a host of its own, with one connection, one disk, and its own export and null_blk.
 # A thread of fio per disk reads 4 KiB at random, one request at a time. Instructions of the model,
 # of fio and of null_blk do not count. $OUT/results gets a line per number of sessions.
 # shellcheck source=tests/lib/lab.sh
@@ -26,7 +26,7 @@ IFS=, read -ra counts <<<"$1"
 profile=${2:-mlx5}
 last=${counts[-1]}
 SLOWDOWN=2		# as in adapter.sh
-# Small: a thousand sessions share one machine, and each has one request in flight.
+# Small sessions: a thousand of them share one machine, and each has one request in flight.
 options=(--queues 1 --queue-depth 8 --ring-slots 8 --pool 1M --max-io 64K)
 
 ADDR=$MDL_TARGET
@@ -73,7 +73,7 @@ one() {
 
 [ "${counts[0]}" = 1 ] || die "the numbers of sessions begin with 1"
 for n in "${counts[@]}"; do one "$n"; done
-# An expensive first session would hide a growth, so compare with the lowest figure, too.
+# A high figure for one session would hide a growth, so compare with the lowest figure, too.
 figure "sessions: $last, against the lowest" "$(jq -s 'map(select(.unit == "instructions per I/O").value) |
 	.[-1] / min' "$OUT/results")" times
 for i in "${!devs[@]}"; do

@@ -6,12 +6,13 @@
 #   scripts/lab run --nodes 2 --possible-cpus 8 --mem 6144 --timeout 10000 --out DIR \
 #       tests/bench/scale-memory.sh COUNT,...[,max] [DISKS [CONNECTIONS [SETTLE]]]
 #
-# COUNT is a number of sessions, each of another host and with one disk. With "max" sessions are
-# added until a machine has used up its memory or the target refuses. After that DISKS further disks
-# of one session are measured with two depths. A figure is the difference between two states,
-# divided by the number of added objects. In each state caches are dropped first, and memory must
-# not have fallen for SETTLE seconds, because an idle session returns memory only after half a
-# minute. A session has at most one queue per possible processor of the client.
+# COUNT is a number of sessions, each of a host of its own and with one disk. At "max", sessions are
+# added until a machine has used up its memory or the target refuses a session. After that DISKS
+# further disks of one session are measured with two queue depths. A figure is the difference of the
+# used memory between two states, divided by the number of added objects. Before a reading caches
+# are dropped, and the used memory must not have fallen for SETTLE seconds, because an idle session
+# returns memory only after half a minute. A session has at most one queue per possible processor of
+# the client.
 #
 # $OUT/results of node 2 has all figures, $OUT/memory all states of both machines.
 # shellcheck source=tests/lib/lab.sh
@@ -24,7 +25,7 @@
 PART=memory
 IFS=, read -ra counts <<<"$1"
 number=${2:-64} connections=${3:-8} SETTLE=${4:-45}
-HOSTS=4096		# hosts that may attach: the largest "max"
+HOSTS=4096		# hosts that may attach: upper limit of "max"
 RESERVE=$((384 << 10))	# KiB that must be available for another session
 SETTLE_MAX=600		# seconds
 AT_ONCE=4		# sessions that attach at the same time
@@ -53,7 +54,7 @@ memory() {
 		}' /proc/meminfo
 }
 
-# memory_settled SECONDS: print the memory once it has not fallen by 128 KiB for SECONDS
+# memory_settled SECONDS: print the memory once "used" has not fallen by 128 KiB for SECONDS
 memory_settled() {
 	local now used least end last=$((SECONDS + SETTLE_MAX))
 
@@ -77,9 +78,9 @@ if [ "$NODE" = 1 ]; then
 	for limit in pool_limit_mb queue_limit_mb; do parameter rnbd_target $limit 1048576; done
 	parameter rnbd_target max_sessions 65536
 	parameter rnbd_target max_queues "$connections"
-	# The target keeps zeroed memory for pools that grow, independent of the number of sessions.
-	# This reserve would change between two readings: disable it, and add its size to the
-	# computed results.
+	# The target keeps a reserve of zeroed memory for pools that grow, independent of the number
+	# of sessions. The reserve would change between two readings: disable it, and account for
+	# its size where the number of sessions that fit 8 GiB is computed.
 	reserve=$(</sys/module/rnbd_target/parameters/pool_reserve_mb) || die "no reserve"
 	nodes=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l)
 	tell reserve $((reserve * 1024 * (nodes ? nodes : 1)))
@@ -118,7 +119,7 @@ fi
 set_host_id
 rm -f "$OUT/results" "$OUT/memory"
 uname -r >"$OUT/kernel"
-# Each connection uses a port of the client.
+# Each connection uses one of these port numbers of the client.
 echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range
 modprobe rnbd || die "modprobe rnbd failed"
 floor=1024	# KiB, the default
@@ -137,15 +138,15 @@ measure() {
 
 # per NUMBER BEFORE AFTER: print the KiB per added object
 per() { jq -n --argjson n "$1" --argjson a "$2" --argjson b "$3" '($b.used - $a.used) / $n'; }
-# parts NUMBER BEFORE AFTER: print the kinds of memory of an added object, and its cost in
-# MemAvailable
+# parts NUMBER BEFORE AFTER: print as JSON how much memory of each kind an added object takes, and
+# by how much it lowers MemAvailable, in KiB
 parts() {
 	jq -nc --argjson n "$1" --argjson a "$2" --argjson b "$3" '
 		["slab", "stack", "percpu", "vmalloc", "pages"] |
 		map({ key: ., value: (($b[.] - $a[.]) / $n) }) | from_entries |
 		.available = ($a.available - $b.available) / $n'
 }
-# details NAME=JSON...: print a JSON object for figure
+# details NAME=JSON...: print a JSON object with these members, for $DETAILS
 details() {
 	local pair
 
@@ -184,7 +185,8 @@ attach_to() {
 	[ -z "$stopped" ] || lab log "memory: limited to $sessions sessions: $stopped"
 }
 
-# sessions_step COUNT: record the cost of each session that is added to those of the previous step
+# sessions_step COUNT: attach sessions until there are COUNT, and record the mean memory of the
+# added sessions
 sessions_step() {
 	local n
 
@@ -202,8 +204,8 @@ sessions_step() {
 	had=$sessions had_ours=$ours had_theirs=$theirs
 }
 
-# all_sessions: record the cost per session without the first session, which also pays for shared
-# objects
+# all_sessions: record the mean memory of all sessions except the first one, whose memory includes
+# the objects that all sessions share
 all_sessions() {
 	local n=$((had - 1)) slope
 
@@ -214,7 +216,7 @@ all_sessions() {
 	figure "target, per idle session, $had of them" "$slope" KiB "<=" 2048
 	DETAILS=$(details sessions=$had parts="$(parts $n "$one_ours" "$had_ours")")
 	figure "client, per idle session, $had of them" "$(per $n "$one_ours" "$had_ours")" KiB
-	# The computation includes the memory of the target's system before the first session, and
+	# The computation subtracts the memory of the target's system before the first session, and
 	# the reserve.
 	DETAILS=$(details reserve_kib="$reserve")
 	figure "idle sessions that fit 8 GiB, computed" "$(jq -n --argjson slope "$slope" \
@@ -225,8 +227,8 @@ all_sessions() {
 
 disk_names() { for ((i = 1; i <= number; i++)); do echo "disk$i"; done; }
 
-# further_disks DEPTH: set $client_disk and $target_disk to the KiB per further disk, and
-# $null_share to those of a null_blk at the client with the same queues and depth
+# further_disks DEPTH: set $client_disk and $target_disk to the KiB per further disk at the client
+# and at the target, and $null_share to the KiB per null_blk disk with the same queues and depth
 further_disks() {
 	local depth=$1 name first ours0 theirs0 i made=()
 
@@ -256,8 +258,8 @@ further_disks() {
 	done
 }
 
-# at_depth_0 SMALL LARGE: print the memory of a disk without its requests, extrapolated from two
-# depths
+# at_depth_0 SMALL LARGE: print the memory of a disk without its requests, extrapolated from its
+# memory SMALL and LARGE at the two DEPTHS
 at_depth_0() {
 	jq -n --argjson x0 "${DEPTHS[0]}" --argjson x1 "${DEPTHS[1]}" --argjson y0 "$1" --argjson y1 "$2" \
 		'$y0 - ($y1 - $y0) / ($x1 - $x0) * $x0'

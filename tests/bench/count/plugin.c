@@ -2,14 +2,18 @@
 /*
  * A QEMU plugin that counts the instructions of the guest's kernel by address.
  *
- * Operation
+ * Operation: the option "-plugin FILE,out=PREFIX" of QEMU loads the plugin. Each block of
+ * translated code has a counter that QEMU increments inline. The guest executes a certain NOP
+ * (mark.c) to start and to stop the counting: the first, third, ... execution clears all counters;
+ * the second, fourth, ... execution writes the counters to the next of the files PREFIX.1,
+ * PREFIX.2, ... A line is "ADDRESS INSTRUCTIONS", where ADDRESS is that of the first instruction of
+ * a block of the kernel. One line "user INSTRUCTIONS" counts all code of user space.
  *
- * Every block of translated code gets a counter that QEMU increments inline. The
- * guest says when to count by executing a certain NOP (see mark.c): at its every
- * second one what was counted since the one before is written to PREFIX.1,
- * PREFIX.2, ... as lines "address instructions", the address being that of the
- * block's first instruction; user space is one line "user". -plugin
- * FILE,out=PREFIX. For one emulated processor.
+ * Ownership: blocks of the same address share a counter, which is never freed.
+ *
+ * Concurrency: the guest has one emulated processor.
+ *
+ * Errors: if a file cannot be written, the plugin prints a message and QEMU goes on.
  */
 
 #include <inttypes.h>
@@ -24,7 +28,7 @@ int qemu_plugin_version = 4;
 
 static const uint8_t mark[] = { 0x0f, 0x1f, 0x84, 0x00, 'm', 'a', 'r', 'k' };
 
-/* QEMU may translate a block again; the block then gets its former counter. */
+/* Counter of a block; if QEMU translates the block again, the block gets the same counter. */
 struct counter {
 	uint64_t addr;
 	struct plugin_u64 insns;
