@@ -5,8 +5,8 @@
  * Operation
  *
  * drivers/compat/block.h describes the probes. On a kernel without CONFIG_BLK_CGROUP, which
- * has no io controller, the functions find no cgroup. Otherwise they use functions that the kernel
- * exports to modules: cgroup_get_from_path(), cgroup_get_e_css(),
+ * has no io controller, the functions find no cgroup. Otherwise they wrap functions that the kernel
+ * exports to modules. blkcg.c of the target charges bios with two further such functions,
  * bio_associate_blkg_from_css() and kthread_associate_blkcg().
  *
  * Ownership, concurrency
@@ -65,7 +65,7 @@ static inline void rnbd_compat_cgroup_put(struct cgroup *cgroup)
  * @cgroup: cgroup
  *
  * Context: any.
- * Return: false if it was removed.
+ * Return: false if the cgroup was removed.
  */
 static inline bool rnbd_compat_cgroup_alive(const struct cgroup *cgroup)
 {
@@ -77,8 +77,8 @@ static inline bool rnbd_compat_cgroup_alive(const struct cgroup *cgroup)
  * @cgroup: cgroup
  *
  * Context: any.
- * Return: the state, with a reference. It is that of the cgroup if the controller is enabled
- * there; otherwise that of its nearest ancestor with the controller.
+ * Return: with a reference, the state of @cgroup if the controller is enabled there; otherwise
+ * the state of its nearest ancestor in which the controller is enabled.
  */
 static inline struct cgroup_subsys_state *rnbd_compat_cgroup_css(struct cgroup *cgroup)
 {

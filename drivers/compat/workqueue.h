@@ -5,7 +5,7 @@
  * Operation
  *
  * drivers/compat/block.h describes the probes. A newer kernel requires one of the flags
- * WQ_UNBOUND and WQ_PERCPU. An older kernel has no WQ_PERCPU: there, work of a work queue
+ * WQ_UNBOUND and WQ_PERCPU. An older kernel has no WQ_PERCPU: there, a work item of a workqueue
  * without WQ_UNBOUND runs on the CPU that queues it, so WQ_PERCPU is defined as 0.
  */
 #ifndef RNBD_COMPAT_WORKQUEUE_H

@@ -192,8 +192,8 @@ EXPORT_SYMBOL_GPL(rnbd_encode_handle);
  * @entry: entry from rnbd_decode_ctl(), of one of these types
  * @info: result
  *
- * A DETACH has the status RNBD_ST_OK, a CLOSED entry any other status. Only a CLOSED entry has
- * retry_ms, and only a DETACH has flags.
+ * A DETACH must have the status RNBD_ST_OK, and a CLOSED entry any other known status. retry_ms
+ * must be 0 except in a CLOSED entry, and flags must be 0 except in a DETACH.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.

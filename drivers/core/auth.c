@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that both ends authenticate at a login, and when a further connection joins.
+ * Text that both ends authenticate at a login, before a list of exports, and when a further
+ * connection joins.
  *
  * Operation: see Documentation/reference/protocol-authentication.rst. The text is the input of
  * the HMAC. It has a fixed form and begins with a label for its purpose, so a proof for one

@@ -4,11 +4,10 @@
  *
  * Operation: encoders convert structures from native byte order to the wire format of
  * <rnbd/wire.h>; all reserved bytes are zero. A decoder trusts no byte of a peer. Each decoder
- * copies a wire structure to the stack and reads only the copy, so no byte is read twice. The
- * checks follow the order of the rules in the description of the protocol, and the result is
- * written after the last check. The caller only checks what a decoder cannot know: whether a
- * tag is in use, whether the length of a reply is that of its request, and whether another
- * request uses a pool extent.
+ * copies a wire structure and reads its members only in the copy, so a member has one value even
+ * if the buffer changes. The caller checks what a decoder cannot know, for example whether a tag
+ * is in use, whether the length of a reply is that of its request, and whether a pool extent
+ * lies in a segment that the client holds.
  *
  * Arithmetic on numbers of a peer uses 64 bits, where sums of 32-bit numbers cannot overflow,
  * or subtracts numbers that were compared before. The limits (struct rnbd_limits, struct
@@ -28,7 +27,7 @@
 #include "portable.h"
 #include <rnbd/wire.h>
 
-/* Number of units that hold @bytes, computed without overflow. */
+/* Smallest number of units that hold @bytes, computed without overflow. */
 static inline u32 rnbd_bytes_to_units(u32 bytes)
 {
 	return (bytes >> RNBD_UNIT_SHIFT) +
@@ -46,20 +45,20 @@ static inline bool rnbd_all_zero(const void *bytes, size_t len)
 	return !memchr_inv(bytes, 0, len);
 }
 
-/* Is this a status that a reply may carry? */
+/* Is @status one that the reply to a request may carry? */
 static inline bool rnbd_status_of_request(u16 status)
 {
 	return status <= RNBD_ST_CLOSED;
 }
 
-/* Is this a status that version 1 knows? */
+/* Is @status one that version 1 of the protocol knows? */
 static inline bool rnbd_status_known(u16 status)
 {
 	return rnbd_status_of_request(status) ||
 	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_OWNED);
 }
 
-/* May an answer with @status carry @retry_ms? */
+/* May an answer with @status carry @retry_ms? Only BUSY and LIMIT may carry one that is not 0. */
 static inline bool rnbd_retry_ok(u16 status, u32 retry_ms)
 {
 	return !retry_ms || status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT;

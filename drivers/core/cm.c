@@ -69,7 +69,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_req);
  * @req: result
  *
  * The caller should answer RNBD_PERR_VERSION with RNBD_ST_VERSION: the peer uses another
- * version of this protocol. In this case only magic number and version were checked.
+ * version of this protocol. In this case only the length, magic number and version were checked.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @req is untouched.
@@ -108,8 +108,8 @@ enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 	    !rnbd_multiple(out.slot_size, RNBD_SLOT_SIZE_ALIGN))
 		return RNBD_PERR_GEOMETRY;
 	/*
-	 * The epoch is the attempt number of connection 0. The attempt number of another
-	 * connection is higher.
+	 * The epoch is the attempt number of connection 0. Each other connection of the same
+	 * epoch has a higher attempt number.
 	 */
 	if (!out.epoch || (out.conn ? out.attempt <= out.epoch : out.attempt != out.epoch))
 		return RNBD_PERR_EPOCH;
@@ -186,7 +186,8 @@ EXPORT_SYMBOL_GPL(rnbd_decode_cm_rep);
 /**
  * rnbd_encode_cm_rej - encode the private data of a rejected connection request
  * @wire: private data
- * @info: status, which is not RNBD_ST_OK, and retry_ms; its version is ignored
+ * @info: status, which is not RNBD_ST_OK, and retry_ms; the member version is ignored, because
+ *	the reject carries RNBD_VERSION
  *
  * Context: any.
  */
@@ -207,11 +208,11 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
  * @len: bytes at @buf; those after struct rnbd_cm_rej must be zero
  * @info: result. Its version can be any number from 1, because a target that supports other
  *	versions reports the highest one in a reject; the version is 0 if all private data are
- *	zero
+ *	zero or @len is 0
  *
- * If all private data are zero, the result is RNBD_ST_BUSY. The connection manager of the target
- * sends such a reject by itself, because the target stopped listening or ended an accepted
- * connection before it was established.
+ * If all private data are zero or @len is 0, the status is RNBD_ST_BUSY. The connection manager
+ * of the target sends such a reject by itself if the target stopped listening, failed to accept
+ * the connection, or destroyed an accepted connection before it was established.
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.

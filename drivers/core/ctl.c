@@ -41,7 +41,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_ctl);
  * rnbd_decode_ctl - check the head of the next entry and find its body
  * @frame: frame from rnbd_decode_frame(), of type RNBD_FRAME_CONTROL
  * @pos: position of the entry; advanced to the next entry
- * @entry: result; points into the frame
+ * @entry: result; its body points into the frame
  *
  * The last entry must end at the last byte of the frame.
  *

@@ -11,7 +11,7 @@
  * struct rnbd_ctl_entry - an entry of a CONTROL frame
  * @type: type of the entry, without RNBD_CTL_MANDATORY
  * @mandatory: a receiver that does not know @type must end the connection
- * @id: number that connects a request and its answer, or 0
+ * @id: see struct rnbd_ctl
  * @body: first byte of the body; of a decoded entry, a pointer into the frame
  * @bytes: bytes of the body, a multiple of RNBD_CTL_ALIGN
  */

@@ -2,8 +2,8 @@
 /*
  * Size limit of a piece of memory that is mapped for an RDMA device.
  *
- * Operation: the client limits the pieces of the data of its requests to this size, the target
- * the pieces of its pools.
+ * Operation: the client limits each piece of the data of a request to this size. The target
+ * limits each piece of a pool segment to it.
  * Ownership: nothing is allocated or kept.
  * Concurrency: any context.
  * Errors: none.
@@ -19,8 +19,8 @@
  * @dev: device
  *
  * Context: any.
- * Return: bytes; can be less than the device accepts if DMA bounce buffers (swiotlb) are in
- * use.
+ * Return: bytes; can be less than the device accepts, for example if DMA bounce buffers (swiotlb)
+ * are in use.
  */
 static inline size_t rnbd_max_segment_size(struct ib_device *dev)
 {

@@ -7,24 +7,26 @@
  * A credit is a receive slot that the peer has posted, so the slots of an end limit the number
  * of frames that its peer may send. A connection begins with few slots at each end. An end
  * asks the peer for twice as many slots when few credits are left after it has sent requests or
- * replies. A client also asks for twice as many requests in flight when a request had to wait
- * because the allowed number was in flight. Both numbers are in one control entry, SLOTS. The
+ * replies. If a request had to wait because the allowed number of requests was in flight, the
+ * client asks for twice this number. Both numbers are in one control entry, SLOTS. The
  * peer allocates as much as it can and answers with the new numbers. Each new slot is a new
  * credit.
  *
  * If the highest number of slots (or requests) that were in use during an observation period is
- * less than a quarter of the available ones, SLOTS reduces the available number to twice this
- * highest number. A device cannot take a posted slot back, so the sender of SLOTS spends the
- * credits that it gives up: the frame with SLOTS uses the first of them, and empty frames use
- * the others. The receiver does not post the slots of these frames again. From the time at
- * which it sends SLOTS, a client uses only the reduced number of requests.
+ * less than a quarter of the available number, SLOTS reduces the available number to about twice
+ * this highest number, but not below the initial number. A posted slot cannot be taken back from
+ * the device, so the sender of SLOTS spends the credits that it gives up: the frame with SLOTS
+ * uses the first of them, and empty frames use the others. The receiver does not post the slots
+ * of these frames again. From the time at which it sends SLOTS, a client has at most the reduced
+ * number of requests in flight.
  *
  * Ownership: nothing is allocated here.
  *
  * Concurrency: the lock of the connection protects both directions.
  *
  * Errors: an invalid SLOTS or SLOTS_REPLY of the peer is a protocol error. If the peer grants
- * no more, it is not asked for more before the end of the observation period.
+ * nothing of an increase, this end does not ask for an increase again before the end of the
+ * observation period.
  */
 #include "flow.h"
 #include "portable.h"
@@ -34,7 +36,7 @@
 /* Limit of credits given up at once: a frame is sent for each, with interrupts disabled. */
 #define RNBD_FLOW_GIVE		64
 
-/* Initial and lowest number of requests of a connection. */
+/* Initial and lowest value of the limit on requests in flight on a connection. */
 static u16 rnbd_flow_first_depth(u16 max_depth)
 {
 	return min(max_depth, RNBD_DEPTH_FIRST);
@@ -59,9 +61,9 @@ void rnbd_flow_out_init(struct rnbd_flow_out *out, u16 slots, u16 max_slots)
 }
 
 /**
- * rnbd_flow_out_enable - allow this end to ask for more slots and requests
- * @out: direction of a connection that has joined its session
- * @max_depth: requests that the peer has granted; 0 if this direction carries no requests
+ * rnbd_flow_out_enable - allow this end to ask for other numbers of slots and requests
+ * @out: direction of a connection on which the login or join is granted
+ * @max_depth: granted maximum of requests in flight; 0 if this direction carries no requests
  *
  * Context: the lock of the connection held.
  */
@@ -94,8 +96,8 @@ bool rnbd_flow_more(const struct rnbd_flow_out *out, struct rnbd_slots_info *inf
 }
 
 /*
- * Number of slots that suffices for the use in this period. The difference to the present
- * number is limited by the credits and by the frames that can be sent.
+ * Compute the number of slots to ask for at the end of a period. Credits, the number of frames that
+ * can be sent, and RNBD_FLOW_GIVE limit the number of slots that are given up.
  */
 static u16 rnbd_flow_fewer_slots(const struct rnbd_flow_out *out, u16 frames)
 {
@@ -120,7 +122,7 @@ static u16 rnbd_flow_fewer_requests(const struct rnbd_flow_out *out)
 /**
  * rnbd_flow_less - compute reduced numbers of slots and requests at the end of a period
  * @out: direction
- * @frames: number of frames that can be sent now
+ * @frames: number of free send slots, which limits the number of slots to give up
  * @info: result: numbers to ask for
  *
  * Context: the lock of the connection held.
@@ -138,9 +140,9 @@ bool rnbd_flow_less(const struct rnbd_flow_out *out, u16 frames, struct rnbd_slo
 /**
  * rnbd_flow_ask - record a request for slots that is about to be sent
  * @out: direction without an open request
- * @info: numbers in the request. If it gives up slots, the caller sends one frame for each of
- *	them; the frame with the request counts as one. The caller keeps at most info->depth
- *	requests in flight
+ * @info: numbers in the request. If the request gives up slots, the caller must send one frame for
+ *	each of them; the frame with the request counts as one. From now on the caller must
+ *	have at most out->depth requests in flight
  *
  * Context: the lock of the connection held.
  */
@@ -180,7 +182,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->refused = more && info->slots <= out->slots && info->depth <= out->depth;
 	if (info->slots > out->slots)
 		out->credits += info->slots - out->slots;
-	/* Without a growth of the depth, the request that lacked a tag still waits. */
+	/* If the depth did not grow, the request that lacked a tag possibly still waits. */
 	if (info->depth > out->depth)
 		out->short_depth = false;
 	out->slots = info->slots;
@@ -225,7 +227,7 @@ void rnbd_flow_in_init(struct rnbd_flow_in *in, u16 slots, u16 max_slots)
 /**
  * rnbd_flow_in_enable - allow the peer to have requests in flight
  * @in: direction
- * @max_depth: maximum number of requests that the peer may ask for
+ * @max_depth: maximum number of requests in flight that the peer may ask for
  *
  * Context: the lock of the connection held.
  */
@@ -263,7 +265,7 @@ enum rnbd_proto_err rnbd_flow_asked(struct rnbd_flow_in *in, const struct rnbd_s
 }
 
 /**
- * rnbd_flow_grown - record the memory allocated for the latest request of the peer
+ * rnbd_flow_grown - record the slots and requests allocated for the latest SLOTS of the peer
  * @in: direction with in->grow set
  * @slots: number of slots that were added and posted
  * @depth: new number of requests that the peer may have in flight
@@ -278,12 +280,13 @@ void rnbd_flow_grown(struct rnbd_flow_in *in, u16 slots, u16 depth)
 }
 
 /**
- * rnbd_flow_reply - get the answer to the latest request of the peer
+ * rnbd_flow_reply - get the answer to the latest SLOTS of the peer
  * @in: direction; the caller clears in->open when it sends the answer
  * @info: result: numbers in the answer
  *
  * Context: the lock of the connection held.
- * Return: false if no request is open, or if the open request is not carried out yet.
+ * Return: false if no SLOTS of the peer is open, or if this end has not allocated the memory for it
+ * yet, or not received all frames that use the given-up slots.
  */
 bool rnbd_flow_reply(const struct rnbd_flow_in *in, struct rnbd_slots_info *info)
 {

@@ -6,21 +6,22 @@
 #include "slots.h"
 
 /**
- * struct rnbd_flow_out - direction in which frames are sent, under the connection's lock
+ * struct rnbd_flow_out - sending direction; protected by the lock of the connection
  * @slots: receive slots of the peer
  * @max_slots: maximum of @slots that this end may ask for
  * @credits: frames that this end may send now: receive slots of the peer that are not used yet
  * @low: lowest value of @credits after a frame with requests or replies, since the latest
- *	change of @slots or the start of the observation period, whichever is later; @slots if
+ *	SLOTS_REPLY or the start of the observation period, whichever is later; @slots if
  *	there was no such frame
  * @depth: requests that may be in flight; 0 if this direction carries no requests
  * @max_depth: maximum of @depth that this end may ask for
  * @busy: highest number of requests in flight in the observation period
- * @short_depth: a request has waited because @depth requests were in flight
+ * @short_depth: a request has waited because @depth requests were in flight; cleared when
+ *	@depth grows, and at the end of the observation period
  * @on: this end may ask for other numbers of slots and requests
  * @open: the latest request for slots is not answered yet
- * @refused: the peer granted nothing of an increase; cleared at the end of the observation
- *	period
+ * @refused: the peer granted nothing of an increase, or this end had no memory to ask for one;
+ *	cleared at the end of the observation period or by the next SLOTS_REPLY
  * @asked: numbers in the latest request for slots
  */
 struct rnbd_flow_out {
@@ -39,16 +40,16 @@ struct rnbd_flow_out {
 };
 
 /**
- * struct rnbd_flow_in - direction in which frames are received, under the connection's lock
+ * struct rnbd_flow_in - receiving direction; protected by the lock of the connection
  * @slots: receive slots of this end, posted or with a frame that is being handled
  * @max_slots: maximum of @slots that the peer may ask for
  * @owed: slots posted again whose credits were not returned to the peer yet
- * @retire: slots that the peer has given up and that are not posted again after their next
- *	frame
+ * @retire: number of slots that the peer has given up and that are still to be removed: each of
+ *	the next frames, when it was handled, removes its slot
  * @depth: requests that the peer may have in flight
  * @max_depth: maximum of @depth that the peer may ask for
  * @open: a request of the peer for slots is not answered yet
- * @grow: the request asks for more, and the memory is not allocated yet
+ * @grow: the request of the peer asks for more, and this end has not allocated the memory yet
  * @asked: numbers in the latest request of the peer
  */
 struct rnbd_flow_in {
@@ -107,7 +108,7 @@ static inline bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
  * rnbd_flow_sent - update the credits for a sent frame
  * @out: direction with a credit
  * @load: the frame has requests or replies; only such frames update out->low. Other frames show
- *	no need for slots, because they are few or are about slots themselves
+ *	no need for slots, because they are few or change the number of slots
  *
  * Context: the lock of the connection held.
  */
@@ -148,12 +149,12 @@ static inline void rnbd_flow_busy(struct rnbd_flow_out *out, u16 nr)
 }
 
 /**
- * rnbd_flow_received - decide whether the slot of a handled frame is posted again
+ * rnbd_flow_received - update the number of slots after a frame was handled
  * @in: direction
  *
  * Context: the lock of the connection held.
- * Return: true if the slot is posted again, so that this end owes the peer a credit; false if
- * the peer has given up the slot.
+ * Return: true if the slot of the frame stays in use and is posted again, so that this end owes the
+ * peer a credit; false if the peer has given up the slot.
  */
 static inline bool rnbd_flow_received(struct rnbd_flow_in *in)
 {

@@ -14,7 +14,7 @@
 #include "geometry.h"
 
 #define RNBD_LOGICAL_BLOCK_MIN	512u
-/* The block layer requires a logical block to fit a page; the smallest pages have 4096 bytes. */
+/* Older kernels require a logical block to fit a page; the smallest pages have 4096 bytes. */
 #define RNBD_LOGICAL_BLOCK_MAX	4096u
 #define RNBD_PHYSICAL_BLOCK_MAX	0x100000u
 
@@ -64,7 +64,10 @@ bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 	    geo->physical_block < block ||
 	    geo->physical_block > RNBD_PHYSICAL_BLOCK_MAX)
 		return false;
-	/* Without FUA, the block layer would start a FLUSH when a FUA write completes. */
+	/*
+	 * Without FUA, the block layer would emulate FUA: when the disk completes a FUA write, the
+	 * block layer would start a FLUSH, and end the write only after the FLUSH.
+	 */
 	if ((geo->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
 	    !(geo->flags & RNBD_EXPORT_FUA))
 		return false;
@@ -73,7 +76,7 @@ bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 		return false;
 	/*
 	 * The block layer splits a discard at multiples of discard_granularity or of
-	 * physical_block, whichever is larger.
+	 * physical_block, whichever is larger, so max_discard must not be less than that.
 	 */
 	if (geo->max_discard &&
 	    (!geo->discard_granularity ||

@@ -16,7 +16,7 @@ static struct dentry *rnbd_inject_root;
 
 /**
  * rnbd_inject_strike - slow path of rnbd_inject()
- * @point: point that is switched on
+ * @point: point whose file was written at least once
  * @arg: result: the argument, if the point strikes; may be NULL
  *
  * Context: any.
@@ -33,14 +33,14 @@ bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg)
 }
 EXPORT_SYMBOL_GPL(rnbd_inject_strike);
 
-/* Milliseconds between two checks whether a write to the file has ended the sleep. */
+/* Milliseconds between two checks whether the file was written, which ends the sleep. */
 #define RNBD_INJECT_SLICE_MS	20
 
 /**
  * rnbd_inject_sleep - slow path of rnbd_inject_delay()
- * @point: point that is switched on; its argument is the time in milliseconds
+ * @point: point whose file was written at least once; its argument is the time in milliseconds
  *
- * Context: process context, sleeps.
+ * Context: process context; sleeps if the point strikes.
  */
 void rnbd_inject_sleep(struct rnbd_inject *point)
 {

@@ -9,8 +9,8 @@
  * shows the times left, the argument, and how often the point has struck. Until the first
  * write, executing a point is a no-op instruction. From the first write to the unloading of the
  * module, it is a call that checks the times left, so a test that injects many faults patches
- * the running code only once.
- * Ownership: points are static data of their module, which adds and removes them.
+ * the running code only once per point.
+ * Ownership: points are static data of their module, which creates and removes their files.
  * Concurrency: a point can be executed in any context; each strike is counted once.
  * Errors: without debugfs no point can be switched on; this is not an error.
  */

@@ -19,7 +19,7 @@ struct rnbd_extent {
 };
 
 /**
- * struct rnbd_request - a decoded request
+ * struct rnbd_request - a request in native byte order
  * @op: enum rnbd_op
  * @flags: RNBD_REQ_*
  * @tag: wire tag; the decoder compares it with the depth, the caller checks whether it is in
@@ -44,7 +44,7 @@ struct rnbd_request {
 };
 
 /**
- * struct rnbd_reply - a decoded reply
+ * struct rnbd_reply - a reply in native byte order
  * @tag: wire tag; the decoder compares it with the depth, the caller checks whether it is in
  *	use
  * @status: enum rnbd_status
@@ -61,7 +61,7 @@ struct rnbd_reply {
 };
 
 /**
- * struct rnbd_query_info - a decoded query, or its answer
+ * struct rnbd_query_info - a query, or its answer, in native byte order
  * @tag: wire tag; the decoder compares it with the depth, the caller checks whether it is in
  *	use
  * @state: enum rnbd_query_state; 0 in a query

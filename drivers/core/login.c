@@ -3,8 +3,8 @@
  * Bodies of control entries about logins and their authentication.
  *
  * Operation: the client requests a session on connection 0. If the host has a secret, both
- * ends prove that they know it. The target grants limits and a pool, or refuses. A further
- * connection joins the session by a proof that the client knows the session key.
+ * ends prove that they know it. The target grants limits and a pool, or refuses. On a further
+ * connection both ends prove that they know the session key; then the connection joins the session.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -163,7 +163,7 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 	share = asked->pool_min ? grant->pool_units : grant->pool_units / grant->nr_queues;
 	if (share < units)
 		return false;
-	/* maximum number of segment boundaries within @units units */
+	/* maximum number of segment boundaries within @units contiguous units */
 	crossings = DIV_ROUND_UP(units - 1, grant->segment_units);
 	return crossings + 1 <= RNBD_EXTENTS_MAX;
 }

@@ -9,7 +9,7 @@
  * module or start a thread.
  * Ownership: the caller of rnbd_mac_alloc() frees the transform, which wipes the secret.
  * Concurrency: any number of concurrent calls with one transform; process context.
- * Errors: errors of the crypto API.
+ * Errors: errors of the crypto API, or -EINVAL if the digest has an unexpected size.
  */
 #include <crypto/hash.h>
 #include <linux/atomic.h>
@@ -47,7 +47,7 @@ void rnbd_mac_exit(void)
  * rnbd_mac_alloc - allocate a transform with a secret
  * @secret: RNBD_SECRET_SIZE bytes; copied
  *
- * Context: process context, may load a module.
+ * Context: process context; sleeps, and can load a module.
  * Return: the transform or an ERR_PTR().
  */
 struct crypto_shash *rnbd_mac_alloc(const u8 *secret)

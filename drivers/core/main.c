@@ -3,8 +3,8 @@
  * rnbd-core: code that client and target share.
  *
  * Operation: a library with the control ring, the wire codec, the pool allocator, the names of
- * statuses and errors, and fault points for tests. Its only state of its own is a directory in
- * debugfs, a work queue and a crypto transform.
+ * statuses and errors, and fault points for tests. The module itself owns only a directory in
+ * debugfs, a workqueue and a crypto transform.
  * Ownership, Concurrency, Errors: see the files of each part.
  */
 

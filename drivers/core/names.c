@@ -7,7 +7,8 @@
  * must use the same rule. The rule for a name that the administrator gives a disk is here too.
  * Ownership: all texts are constant.
  * Concurrency: pure functions, any context.
- * Errors: the description of an unknown number says so and is never NULL.
+ * Errors: for an unknown number, a function that returns a description returns a text that begins
+ * with "unknown", never NULL; a function that returns the name of a counter returns NULL.
  */
 #include "names.h"
 
@@ -182,7 +183,7 @@ EXPORT_SYMBOL_GPL(rnbd_proto_err_word);
 
 static bool rnbd_name_char_ok(char c)
 {
-	/* Not isalnum(): in user space it depends on the locale, in the kernel it takes Latin-1. */
+	/* Not isalnum(): it depends on the locale in user space, takes Latin-1 in the kernel. */
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       (c >= '0' && c <= '9') ||
 	       c == '.' || c == '_' || c == ':' || c == '-';

@@ -62,8 +62,8 @@ struct rnbd_export_limits {
  *	does not support the opcode if that member is 0. Used only with @range
  * @flags: RNBD_REQ_* that a request may have
  * @data: enum rnbd_op_data
- * @range: a request names a range of the export that is not empty; without @range its offset
- *	and length are 0
+ * @range: a request names a range of at least one block of the export; without @range the
+ *	offset and length of a request are 0
  * @modifies: a request changes the export; not allowed in a read-only attachment
  * @undefined: contents of the range are undefined after a request, so nothing is lost if a
  *	crash of the target undoes the request
@@ -162,8 +162,8 @@ static inline bool rnbd_op_has_data(u8 op)
  * @op: opcode that the decoder accepted, or that the client chose
  * @flags: RNBD_REQ_* of the request
  *
- * If so, the client must remember, until a later FLUSH, that a request that is not flushed was
- * acknowledged. Otherwise a loss of its data in a crash of the target would stay unnoticed.
+ * If so, the client must remember, until a later FLUSH succeeds, that it has acknowledged a request
+ * that is not flushed. Otherwise a loss of the data in a crash of the target would stay unnoticed.
  *
  * Return: true if so.
  */

@@ -7,7 +7,8 @@
  * modinfo shows the range and the default, which are written only in the use of the macro.
  * Ownership: the variable belongs to the file that defines it.
  * Concurrency: a parameter can change at any time; read it with READ_ONCE().
- * Errors: the kernel's own message names the parameter and the value.
+ * Errors: when the module is loaded, the kernel logs the name of the parameter and the value; a
+ * write to the file only fails.
  */
 #ifndef RNBD_CORE_PARAM_H
 #define RNBD_CORE_PARAM_H

@@ -3,14 +3,15 @@
  * Allocator of pool space.
  *
  * Operation: only the client manages the memory that the target has registered for the client.
- * A struct rnbd_pool is a range of units of 4 KiB. Its owner may allocate all of these units, or
- * only those that were added and not removed since; these are owned. A bitmap has a bit per
- * unit, clear while the unit is owned and free. Allocation is first fit: the lowest free extent
- * that is long enough. So consecutive requests often get adjacent space, and one RDMA operation
- * can serve them together. If no single extent is long enough, up to max_runs extents are
- * allocated, in the order of their addresses. The search takes the first max_runs free extents.
- * If their sum is too small, larger ones further up replace the smallest. So an allocation
- * fails only if the sum of the largest max_runs free extents is too small.
+ * A struct rnbd_pool is a range of units of 4 KiB (in rnbdc_space.blocks: of blocks). Its owner
+ * may allocate all of these units, or only those that were added and not removed since; these are
+ * owned. A bitmap has a bit per unit, clear while the unit is owned and free. Allocation is first
+ * fit: the lowest free extent that is long enough. So consecutive requests often get adjacent
+ * space, and one RDMA operation can serve them together. If no single extent is long enough, up
+ * to max_runs extents are allocated, in the order of their addresses. The search takes the first
+ * max_runs free extents. If their sum is too small, larger extents at higher addresses replace the
+ * smallest ones. So an allocation fails only if the sum of the largest max_runs free extents is too
+ * small.
  *
  * An extent does not cross a multiple of segment_units, counted through the whole pool,
  * because the next segment has another address and key.
@@ -26,15 +27,15 @@
  * extent is freed that is not in use. It does not build in user space, where this file is
  * tested against a model. tests/unit/bench_pool.c compares the times of both.
  *
- * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it. Extents belong
- * to the caller until it frees them, in any order and grouping.
+ * Ownership: rnbd_pool_init() and rnbd_pool_init_empty() allocate the bitmap, rnbd_pool_exit()
+ * frees it. Extents belong to the caller until it frees them, in any order and grouping.
  *
  * Concurrency: the lock of the owner must be held for every call except init and exit. Only
- * init and exit sleep, allocate or free memory. An allocation visits each word of the bitmap
- * and each free extent at most once.
+ * init and exit sleep, allocate or free memory. An allocation passes over the bitmap at most
+ * once.
  *
  * Errors: -ENOSPC, with nothing allocated. If the caller frees an extent that is not in use,
- * WARN_ON_ONCE() reports it, and nothing is freed.
+ * WARN_ON_ONCE() reports it, and this extent is not freed.
  */
 #include "pool.h"
 
@@ -75,7 +76,7 @@ static u32 rnbd_next_free(const unsigned long *map, u32 from, u32 end)
 	return rnbd_next_bit(map, from, end, ~0UL);
 }
 
-/* Mask of the bits of word @index that lie in [@from, @end). The caller ensures that one does. */
+/* Mask of the bits of word @index that lie in [@from, @end); at least one bit must lie there. */
 static unsigned long rnbd_word_mask(u32 index, u32 from, u32 end)
 {
 	unsigned long mask = ~0UL;
@@ -161,7 +162,7 @@ EXPORT_SYMBOL_GPL(rnbd_pool_init);
  * rnbd_pool_exit - free the bitmap of a range
  * @pool: from rnbd_pool_init(), or zeroed
  *
- * Extents can still be in use: the pool to which they belong ends with the connection.
+ * The caller need not free extents that are in use.
  *
  * Context: may sleep.
  */
@@ -177,7 +178,7 @@ EXPORT_SYMBOL_GPL(rnbd_pool_exit);
  * @pool: from rnbd_pool_init(), or zeroed
  *
  * Has the effect of rnbd_pool_exit() and rnbd_pool_init_empty() with the same range, but
- * allocates nothing. Extents in use are forgotten.
+ * allocates nothing. Extents that were allocated before the call must not be freed after it.
  *
  * Context: any, under the lock of the owner.
  */
@@ -433,7 +434,7 @@ EXPORT_SYMBOL_GPL(rnbd_pool_is_free);
 
 /**
  * rnbd_pool_add - add units to those that the owner may allocate
- * @pool: range that contains the units and does not own them
+ * @pool: range that contains the units, none of which is owned
  * @unit: first unit, counted through the whole pool
  * @units: number of units, at least 1
  *

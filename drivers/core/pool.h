@@ -6,7 +6,7 @@
 #include "io.h"
 
 /**
- * struct rnbd_pool - units of the pool that one owner allocates, under the owner's lock
+ * struct rnbd_pool - units of the pool that one owner allocates; protected by the owner's lock
  * @first: first unit of the range, counted through the whole pool
  * @units: size of the range in units
  * @segment_units: units of a segment, a power of two; no extent crosses a multiple of it

@@ -6,8 +6,9 @@
 /**
  * enum rnbd_proto_err - reason why a message is invalid
  *
- * A protocol error is not an enum rnbd_status. A protocol error means that a message is invalid;
- * it is never sent and ends the connection. A status is part of a valid answer.
+ * A protocol error is not an enum rnbd_status. A protocol error means that a message is invalid.
+ * Its number is never sent, and the receiver of the message ends the connection. A status is part
+ * of a valid answer.
  *
  * @RNBD_PERR_NONE: no error
  * @RNBD_PERR_SHORT: shorter than its header and its entries require
@@ -16,7 +17,8 @@
  * @RNBD_PERR_VERSION: another version of the protocol
  * @RNBD_PERR_TYPE: type of a frame or control entry that is unknown or not expected now
  * @RNBD_PERR_RESERVED: reserved bits or bytes are set
- * @RNBD_PERR_COUNT: number of entries, or slot of a segment, is wrong
+ * @RNBD_PERR_COUNT: wrong number of entries, wrong slot of a segment, or too many unanswered
+ *	control requests
  * @RNBD_PERR_SEQ: frame out of sequence
  * @RNBD_PERR_EPOCH: wrong epoch or attempt number
  * @RNBD_PERR_CREDITS: frame sent without a credit, or more credits returned than were used
@@ -24,16 +26,19 @@
  * @RNBD_PERR_NAME: export name empty, unterminated or with a character that is not allowed
  * @RNBD_PERR_OP: unknown or unsupported operation
  * @RNBD_PERR_FLAGS: flags that are unknown or not allowed here
- * @RNBD_PERR_TAG: tag out of range, in use, or not in use
+ * @RNBD_PERR_TAG: tag out of range, tag of a new request that is in use, or tag of a reply that is
+ *	not in use
  * @RNBD_PERR_LENGTH: length zero, unaligned, too long, or not as requested
  * @RNBD_PERR_OFFSET: offset unaligned or not within the export
- * @RNBD_PERR_EXTENT: pool extent missing, out of range or overlapping
+ * @RNBD_PERR_EXTENT: pool extents missing, unexpected, overlapping, of a wrong total size, or not
+ *	in segments that the client holds; or a segment released while a request names it
  * @RNBD_PERR_STATUS: unknown or unexpected status
- * @RNBD_PERR_LIMITS: impossible properties in a login, a grant or an export
+ * @RNBD_PERR_LIMITS: impossible properties of a login, a grant, an export, a segment or a pool
  * @RNBD_PERR_IDENTITY: id of a host, session or target is zero or wrong
- * @RNBD_PERR_HANDLE: handle that no attachment can have, or generation that no segment can have
- * @RNBD_PERR_RATE: messages arrive faster than allowed, or a request before the answer to the
- *	previous one. No decoder returns this error or the following ones
+ * @RNBD_PERR_HANDLE: handle that no attachment can have or that is not expected now, or generation
+ *	that the segment does not have
+ * @RNBD_PERR_RATE: frames arrive faster than allowed, or a SLOTS or QUERY arrives before the
+ *	answer to the previous one was sent. No decoder returns this error or the following ones
  * @RNBD_PERR_MESSAGE: message that is not a frame, such as one with immediate data
  * @RNBD_PERR_ACCESS: the device rejected an access of the peer to memory
  */

@@ -16,13 +16,13 @@
  *   queue pair that is being destroyed. Then rxe schedules work in freed memory.
  * - It cannot resume an RDMA READ in its middle. If a packet of the response is lost, it
  *   completes the READ with success although data are missing, and moves the queue pair to the
- *   error state afterwards. A READ of one packet is safe. So the client fetches the last
- *   packet of a longer READ by a separate READ, the guard. If the queue pair fails, the guard
- *   completes with an error, so that the client does not use incomplete data. An empty RDMA
- *   WRITE cannot be the guard, because read_reply() of rxe uses the length of the latest request
- *   when it replays a READ.
- * - For the same reason a long READ cannot succeed where many packets are lost. A client whose
- *   connections are short-lived limits each READ to one packet.
+ *   error state afterwards. A READ of one packet is safe. So the client makes the last READ of
+ *   each batch of READs that short: it fetches the last packet of a longer READ by a separate
+ *   READ, the guard. If the queue pair fails, the guard completes with an error, so that the
+ *   client does not use incomplete data. An empty RDMA WRITE cannot be the guard, because
+ *   read_reply() of rxe uses the length of the latest request when it replays a READ.
+ * - Because rxe cannot resume a READ, a long READ cannot succeed where many packets are lost. A
+ *   client whose connections are short-lived limits each READ to the MTU of the port.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: the caller serialises the functions that fill a struct.
@@ -36,9 +36,9 @@
 
 #include "quirks.h"
 
-/* A connection that lasts shorter than this indicates that packets get lost. */
+/* A connection that is lost after a shorter time indicates that many packets get lost. */
 #define RNBD_SHORT_UPTIME	(10 * HZ)
-/* A connection that lasts longer than this shows that few packets get lost. */
+/* A connection that is lost only after a longer time shows that few packets get lost. */
 #define RNBD_LONG_UPTIME	(60 * HZ)
 
 /**
@@ -67,7 +67,7 @@ EXPORT_SYMBOL_GPL(rnbd_quirks_init);
  * @quirks: quirks from rnbd_quirks_init()
  * @dev: device
  * @port: port of the connection
- * @lossy: packets get lost, see rnbd_quirks_lossy()
+ * @lossy: many packets get lost, see rnbd_quirks_lossy()
  *
  * Context: process context, may sleep.
  * Return: 0, or -EIO if the MTU of the port is unknown.
@@ -89,7 +89,7 @@ int rnbd_quirks_add_port(struct rnbd_quirks *quirks, struct ib_device *dev,
 EXPORT_SYMBOL_GPL(rnbd_quirks_add_port);
 
 /**
- * rnbd_quirks_add_path - reduce quirks->guard_over to the MTU of a path
+ * rnbd_quirks_add_path - reduce quirks->guard_over to the MTU of a path, if that is smaller
  * @quirks: quirks from rnbd_quirks_add_port()
  * @qp: connected queue pair
  *
@@ -113,7 +113,7 @@ int rnbd_quirks_add_path(struct rnbd_quirks *quirks, struct ib_qp *qp)
 EXPORT_SYMBOL_GPL(rnbd_quirks_add_path);
 
 /**
- * rnbd_quirks_lossy - judge by a lost connection whether packets get lost
+ * rnbd_quirks_lossy - judge by the duration of a lost connection whether many packets get lost
  * @lossy: assumption so far
  * @live_at: jiffies when the connection was established
  *

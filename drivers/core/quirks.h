@@ -10,7 +10,7 @@
  * @too_long: second completion status, besides IB_WC_LOC_LEN_ERR, for a message longer than
  *	its receive slot
  * @reset_first: a queue pair must be in the reset state when it is destroyed
- * @guard_reads: a long RDMA READ needs a guard, see quirks.c
+ * @guard_reads: long RDMA READs need guards, see quirks.c
  * @guard_over: bytes; the completion of a longer RDMA READ does not prove that its data have
  *	arrived. U32_MAX without @guard_reads
  * @read_limit: maximum bytes of one RDMA READ; U32_MAX if there is no limit

@@ -5,9 +5,9 @@
  * Operation: a ring is one RC queue pair with receive slots, send slots and credits.
  * ring_setup.c creates and destroys it, ring_send.c gathers and sends frames,
  * ring_complete.c handles completions. Each end posts a few receive slots when it creates
- * the queue pair, and posts a slot again as soon as the frame in it was handled.
- * ring_resize.c adds slots while they are needed. The ring also works without additional
- * slots, so no request waits for an allocation.
+ * the queue pair, and posts a slot again as soon as the frame in it was handled, unless the
+ * peer has given up the slot. ring_resize.c adds slots while they are needed. The ring also
+ * works without additional slots, so the progress of requests never depends on an allocation.
  *
  * Ownership: the ring owns the queue pair, the slots and its share of the CQ. The owner of
  * the ring owns the cm_id and the protection domain, and keeps both until
@@ -18,7 +18,7 @@
  * because every operation takes it anyway.
  *
  * Errors: the first failure of any kind marks the ring as failed and calls ops->failed()
- * once. The owner then drains and destroys the ring.
+ * once. After that the owner drains and destroys the ring.
  */
 
 #include <linux/jiffies.h>
@@ -62,8 +62,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_init);
 /**
  * rnbd_ring_set_rate_limit - limit the number of frames that the peer may send
  * @ring: a ring that was created
- * @frames: frames per second; if 0, only keep-alives and SLOTS frames have a rate limit,
- *	RNBD_KEEPALIVE_FRAMES_MAX, and the credits of the peer limit all other frames
+ * @frames: frames per second; if 0, only keep-alives and frames with SLOTS have a rate limit,
+ *	RNBD_KEEPALIVE_FRAMES_MAX for both together
  *
  * A peer that sends more frames commits a protocol error.
  *
@@ -105,7 +105,7 @@ bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames)
  * @ring: ring
  * @reason: error message for the log, a constant string
  *
- * Only the first call has an effect.
+ * Only the first call after rnbd_ring_create() has an effect.
  *
  * Context: any, with or without ring->lock.
  */
@@ -113,7 +113,7 @@ void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason)
 {
 	/*
 	 * Set the bit before live is cleared. rnbd_ring_start() sets live and then tests the
-	 * bit, so one of the two functions clears live.
+	 * bit, so at least one of the two functions clears live after it was set.
 	 */
 	bool first = !test_and_set_bit(0, &ring->failed);
 

@@ -28,31 +28,33 @@ struct rnbd_ring;
  * struct rnbd_ring_ops - callbacks of a ring to its owner
  *
  * @frame, @sent and @credit are called by the completion handler of the ring's CQ, in the
- * context that rnbd_ring_attr.poll selects, or by rnbd_ring_poll(). For one ring they never
- * run concurrently, and ring->lock is not held.
+ * context that rnbd_ring_attr.poll selects, or, on a polled ring, by rnbd_ring_poll() or the
+ * work item that drains the ring. For one ring they never run concurrently, and ring->lock is
+ * not held.
  *
- * @frame: Handle a checked frame of any type except CREDIT. Its entries lie in the receive
- *	slot and are valid until the callback returns. A returned protocol error fails the
- *	ring.
+ * @frame: Handle a frame of any type except CREDIT, whose head was checked. Its entries lie in
+ *	the receive slot and are valid until the callback returns. If the callback returns a
+ *	protocol error, the ring fails.
  * @sent: All frames up to number @seq, and all work requests posted before frame @seq, have
  *	completed. @note is the number that rnbd_ring_set_note() attached to frame @seq, or
  *	0.
- * @credit: A credit frame was received or its SEND has completed. So credits or a send slot
- *	are possibly available, although neither @frame nor @sent is called.
+ * @credit: A credit frame of the peer has arrived, or the SEND of a credit frame of this end
+ *	has completed. So credits or a send slot are possibly available, although neither
+ *	@frame nor @sent is called.
  * @proto_err: Report a protocol error of the peer; @failed follows. May be NULL. Called
  *	from any context, with or without ring->lock. Must not sleep.
- * @failed: The ring has failed and cannot be used any further. Called once per ring, from
- *	any context, with or without ring->lock; @reason is a constant string. Must not
- *	sleep.
+ * @failed: The ring has failed and cannot be used again before rnbd_ring_create(). Called at
+ *	most once per queue pair, from any context, with or without ring->lock; @reason is a
+ *	constant string. Must not sleep.
  * @charge: Account for @slots slots, the total of both directions. Returns false if the ring
  *	must not grow to that total. May be NULL. Called from a work item without
  *	ring->lock; may sleep.
  * @grow_depth: Allow the peer @depth requests in flight, and free the memory of requests
  *	beyond that number. Returns the number that is allowed now. May be NULL.
  *	Called like @charge.
- * @trim_depth: Keep at most @depth requests in flight from now on, if possible now. Returns
- *	the number that is used from now on, @depth or more. May be NULL. Called with
- *	ring->lock held.
+ * @trim_depth: Limit the requests in flight to @depth from now on, if this is possible now.
+ *	Returns the new limit, or the unchanged higher limit. May be NULL at an end that
+ *	sends no requests. Called with ring->lock held.
  */
 struct rnbd_ring_ops {
 	enum rnbd_proto_err (*frame)(struct rnbd_ring *ring,
@@ -120,11 +122,11 @@ struct rnbd_slot {
 
 /**
  * struct rnbd_ring_stats - counters of a ring, protected by ring->lock
- * @frames_sent: frames with entries
- * @frames_received: frames with entries
+ * @frames_sent: sent frames with entries, without SLOTS and SLOTS_REPLY
+ * @frames_received: received frames with entries, without SLOTS and SLOTS_REPLY
  * @entries_sent: entries of @frames_sent
- * @credit_frames_sent: frames that only return credits or resize the ring
- * @credit_frames_received: received frames of the same kinds
+ * @credit_frames_sent: sent credit frames, and frames with SLOTS or SLOTS_REPLY
+ * @credit_frames_received: received frames of these kinds
  * @unsignaled: frames of @frames_sent that were not signalled
  * @late_frames: frames that were dropped because the ring had failed when they were handled
  * @grown: how often the receive slots of either end were increased
@@ -173,18 +175,19 @@ struct rnbd_ring_stats {
  * @send_free: number of free send slots
  * @in: receive slots of this end
  * @out: receive slots of the peer, and credits
- * @slots_request: request for slots that waits to be sent; valid if @slots_request_pending
- * @slots_request_pending: @slots_request could not be sent yet for lack of a credit
+ * @slots_request: SLOTS that waits to be sent; valid if @slots_request_pending
+ * @slots_request_pending: @slots_request could not be sent yet, because a credit or a send slot
+ *	is missing or a frame is open
  * @period_from: jiffies at the start of the current observation period of @out
- * @send_seq: number of the next frame
+ * @send_seq: number of the next frame to send
  * @recv_seq: number that the next received frame must have
  * @last_sent: jiffies when the latest frame was sent
  * @last_heard: jiffies when the latest frame of the peer arrived; accessed without the lock
  * @expects: frames of the peer are expected, see rnbd_ring_keepalive()
  * @expects_from: jiffies when @expects became true
- * @done_seq: number of the oldest frame whose slot is not free yet
- * @rate_limit: frames per second that the peer may send; 0 if only keep-alives and SLOTS frames
- *	are limited, to RNBD_KEEPALIVE_FRAMES_MAX
+ * @done_seq: number of the oldest sent frame whose slot is not free yet
+ * @rate_limit: frames per second that the peer may send; 0 if only keep-alives and frames with
+ *	SLOTS are limited, to RNBD_KEEPALIVE_FRAMES_MAX
  * @rate_from: jiffies at the start of the current second
  * @rate_frames: frames counted against a rate limit since @rate_from
  * @unacked: signalled frames with entries whose SEND has not completed
@@ -270,7 +273,7 @@ static inline void rnbd_ring_set_note(struct rnbd_ring *ring, u32 note)
  */
 static inline void rnbd_ring_kick(struct rnbd_ring *ring)
 {
-	/* Do not queue it on a failed ring: rnbd_ring_drain() has possibly cancelled it already. */
+	/* Do not queue slots_work after the ring has failed: the drain possibly cancelled it. */
 	if (ring->live)
 		queue_work(rnbd_ring_wq, &ring->slots_work);
 }
@@ -295,7 +298,7 @@ static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *
 	};
 
 	lockdep_assert_held(&ring->lock);
-	/* The caches of the CPU can hold only bytes of the latest frame: it has read no others. */
+	/* The CPU has read only the bytes of the latest frame, so its caches hold no others. */
 	if (slot->used)
 		ib_dma_sync_single_for_device(ring->dev, slot->sge.addr, slot->used,
 					      DMA_FROM_DEVICE);

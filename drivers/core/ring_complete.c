@@ -32,7 +32,7 @@
 
 /* Jiffies of an observation period, after which a ring gives up unused slots and requests. */
 #define RNBD_RING_PERIOD	(5 * HZ)
-/* Jiffies without a sent frame, after which a ring returns credits even if few are owed. */
+/* Jiffies without a sent frame, after which a ring returns owed credits if they are at least 2. */
 #define RNBD_RING_QUIET		HZ
 
 /**
@@ -80,18 +80,19 @@ static void rnbd_ring_return_old(struct rnbd_ring *ring)
  * rnbd_ring_keepalive - send a keep-alive if due, and check that the peer is alive
  * @ring: ring; need not be connected
  * @interval_ms: negotiated keep-alive interval in milliseconds
- * @expect: frames of the peer are expected, because the ring is the first one of its path
- *	or work is outstanding on it
+ * @expect: frames of the peer are expected, because the ring belongs to queue 0, or because
+ *	this end waits for replies or credits on it
  *
- * The caller must call this function twice per interval. An idle ring sends a credit frame,
- * which proves that the software of this end and the network work. A keep-alive never uses the
- * last two credits: they are for a frame that returns many credits and for the reply to a login.
+ * The caller must call this function twice per interval. If @expect is set and the ring has sent
+ * no frame for half an interval, the ring sends a credit frame, which proves to the peer that
+ * this end and the network work. A keep-alive never uses the last two credits: they are for a
+ * frame that returns many credits and for the reply to a login.
  *
- * The ring fails if the peer was silent for RNBD_KEEPALIVE_MISSED intervals while frames
- * were expected; soft-RoCE does not report such a peer. The ring also fails if it could not
- * send during as many intervals because the peer returned no credits: requests that wait for
- * credits have no other time limit. After each RNBD_RING_PERIOD the ring gives up slots and
- * requests that were not used.
+ * The ring fails if no frame of the peer has arrived for RNBD_KEEPALIVE_MISSED intervals while
+ * frames were expected: soft-RoCE repeats its SENDs without limit and does not report that the
+ * peer is dead. The ring also fails if it could not send for as many intervals while it lacked
+ * credits or send slots: requests that wait for credits have no other time limit. After each
+ * RNBD_RING_PERIOD the ring gives up slots and requests that were not used.
  *
  * Context: process context.
  */
@@ -110,7 +111,7 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 	if (ring->live && expect) {
 		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
 		bool due = time_after_eq(jiffies, ring->last_sent + interval / 2);
-		/* Silence before the frames of the peer were expected does not count. */
+		/* The time before frames of the peer were expected does not count as silence. */
 		bool late = time_before(ring->expects_from, limit);
 
 		/*
@@ -142,7 +143,7 @@ static bool rnbd_ring_wc_ok(struct rnbd_ring *ring, const struct ib_wc *wc)
 	return false;
 }
 
-/* Send a request for slots, or an answer, that could not be sent before. */
+/* Send a SLOTS or SLOTS_REPLY that could not be sent before. */
 static void rnbd_ring_flush_due(struct rnbd_ring *ring)
 {
 	unsigned long flags;
@@ -160,7 +161,7 @@ static void rnbd_ring_flush_due(struct rnbd_ring *ring)
  * @cq: completion queue
  * @wc: completion; its wr_cqe is part of a send slot
  *
- * Context: completion handler; the owner's sent() runs without ring->lock.
+ * Context: completion handler; the owner's sent() or credit() runs without ring->lock.
  */
 void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -205,9 +206,8 @@ static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rn
 }
 
 /*
- * Count a frame against the rate limit. If the owner has set no limit, only keep-alives count:
- * a peer could send them without end, whereas it gets the credits for other frames back only
- * with the answers.
+ * Count a frame against the rate limit. If the owner has set no limit, only keep-alives count
+ * here, because a well-behaved peer sends few of them; SLOTS count in rnbd_ring_handle_slots().
  */
 static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
@@ -218,7 +218,7 @@ static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_
 
 /*
  * Answer a keep-alive. Only one end does so; otherwise two quiet rings would answer each
- * other forever. A frame that this end has sent in the same jiffy counts as the answer.
+ * other forever. A frame that this end has already sent in the present jiffy serves as the answer.
  */
 static void rnbd_ring_answer(struct rnbd_ring *ring)
 {
@@ -262,7 +262,7 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	else if (unlikely(rnbd_ring_over_rate_limit(ring, &frame)))
 		perr = RNBD_PERR_RATE;
 	else
-		/* Send waiting entries before the owner uses the credits. */
+		/* Send a waiting SLOTS or SLOTS_REPLY before the owner uses the credits. */
 		rnbd_ring_send_due(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (unlikely(perr))
@@ -305,7 +305,7 @@ static void rnbd_ring_recycled(struct rnbd_ring *ring)
  * @cq: completion queue
  * @wc: completion; its wr_cqe is part of a receive slot
  *
- * Context: completion handler; the owner's frame() runs without ring->lock.
+ * Context: completion handler; the owner's frame() or credit() runs without ring->lock.
  */
 void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -322,7 +322,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (!rnbd_ring_wc_ok(ring, wc))
 		return;
-	/* Drop a frame that arrived before the ring failed and is handled after that. */
+	/* Drop a frame whose completion is handled only after the ring has failed. */
 	if (unlikely(!READ_ONCE(ring->live))) {
 		spin_lock_irqsave(&ring->lock, flags);
 		ring->stats.late_frames++;
@@ -330,8 +330,8 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	/*
-	 * No valid frame has immediate data or invalidates a key. soft-RoCE would even
-	 * invalidate a key of another protection domain than that of this connection.
+	 * No valid frame has immediate data or invalidates a key. soft-RoCE invalidates even a
+	 * key of another protection domain than that of this connection.
 	 */
 	if (unlikely(wc->wc_flags & (IB_WC_WITH_IMM | IB_WC_WITH_INVALIDATE))) {
 		rnbd_ring_proto_err(ring, RNBD_PERR_MESSAGE);
@@ -351,7 +351,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 
 	spin_lock_irqsave(&ring->lock, flags);
-	/* A drain that has begun since the test above must find no further work request. */
+	/* Post nothing after a drain has begun: it waits only for earlier work requests. */
 	if (unlikely(!ring->live))
 		goto unlock;
 	posted = rnbd_ring_recycle(ring, slot);

@@ -3,9 +3,9 @@
  * Growing and shrinking of a control ring.
  *
  * Operation: flow.c decides when a ring changes, and by how many slots. If the credits of a
- * ring run low, slots_work allocates send slots and asks the peer for the same number of
- * receive slots (control entry SLOTS). If the peer sends SLOTS, slots_work allocates the
- * receive slots and answers with SLOTS_REPLY. At the end of an observation period in which
+ * ring run low, slots_work allocates send slots and asks the peer for as many additional
+ * receive slots (control entry SLOTS). If the peer asks for more with SLOTS, slots_work allocates
+ * the receive slots and answers with SLOTS_REPLY. At the end of an observation period in which
  * few receive slots of the peer were in use, the ring gives up some of them: it sends SLOTS
  * with a lower number, and spends one credit on a frame for each slot that it gives up. The
  * peer does not post the slots of these frames again. A SLOTS or SLOTS_REPLY that cannot be
@@ -48,7 +48,7 @@ static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
 	/* The caller has checked that a frame can be opened, so an error means a failed ring. */
 	if (rnbd_ring_post_ctl(ring, &entry))
 		return;
-	/* Count it as a credit frame: users compare the other counters with their requests. */
+	/* Count this frame as a credit frame: users compare frames_sent with their requests. */
 	ring->stats.frames_sent--;
 	ring->stats.entries_sent--;
 	ring->stats.credit_frames_sent++;
@@ -89,8 +89,8 @@ void rnbd_ring_send_slots(struct rnbd_ring *ring)
 }
 
 /*
- * Free unused send slots beyond one per receive slot of the peer and one for a credit frame.
- * Returns true if any were freed.
+ * Free unused send slots beyond one per receive slot of the peer and one for a credit frame, unless
+ * a SLOTS waits to be sent or to be answered. Returns true if any were freed.
  */
 static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 {
@@ -149,14 +149,14 @@ void rnbd_ring_end_period(struct rnbd_ring *ring)
 	}
 	rnbd_flow_end_period(out);
 	ring->period_from = jiffies;
-	/* The work item then lets the owner reduce its charge. */
+	/* Queue slots_work, which lets the owner reduce its charge. */
 	if (rnbd_ring_trim_send(ring))
 		rnbd_ring_kick(ring);
 }
 
 /**
  * rnbd_ring_enable_in - allow the peer to have requests in flight
- * @ring: ring of a connection that has joined its session; the peer must not know this yet
+ * @ring: ring of a connection whose login or join is granted, before the reply is sent
  * @max_depth: maximum number of requests in flight that the peer may ask for
  *
  * Context: any; takes ring->lock.
@@ -172,8 +172,8 @@ void rnbd_ring_enable_in(struct rnbd_ring *ring, u16 max_depth)
 EXPORT_SYMBOL_GPL(rnbd_ring_enable_in);
 
 /**
- * rnbd_ring_enable_out - allow a ring to ask the peer for more slots and requests
- * @ring: ring of a connection that has joined its session; the peer must know this already
+ * rnbd_ring_enable_out - allow a ring to ask the peer for other numbers of slots and requests
+ * @ring: ring of a connection whose login or join is granted; the reply was sent or has arrived
  * @max_depth: maximum number of requests in flight to ask for; 0 at the end that receives the
  *	requests
  *
@@ -278,7 +278,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_handle_slots_reply);
 
-/* Let the owner charge the slots of the ring and @more additional ones, or refuse them. */
+/* Ask the owner to charge the slots of the ring and @more additional ones; false if it refuses. */
 static bool rnbd_ring_may_have(struct rnbd_ring *ring, u32 more)
 {
 	const struct rnbd_ring_ops *ops = ring->attr.ops;
@@ -349,7 +349,7 @@ static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, 
 	ring->send_free += nr;
 }
 
-/* Allocate send slots, and ask the peer for the same number of receive slots. */
+/* Allocate send slots, and ask the peer for as many additional receive slots. */
 static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 {
 	struct rnbd_slots_info request;
@@ -396,7 +396,7 @@ void rnbd_ring_slots_work(struct work_struct *work)
 
 	rnbd_ring_grow_in(ring);
 	rnbd_ring_grow_out(ring);
-	/* Update the charge: the ring has possibly shrunk since the latest one. */
+	/* Update the charge, because the ring has possibly shrunk since the latest call. */
 	rnbd_ring_may_have(ring, 0);
 	memalloc_noio_restore(noio);
 }

@@ -6,18 +6,19 @@
  * rnbd_ring_add()) and sends it (rnbd_ring_send()). The SEND and the owner's data work
  * requests before it are one chain, posted at once. The completion of a signalled SEND
  * shows that all work requests posted before it have completed too, so data work requests
- * and other SENDs need no signal. A SEND is signalled only if the owner waits for its
- * completion or if at least half of the send slots are in use: this saves an interrupt per
- * frame on a quiet queue. Send slots are used in order. A slot is free again when the
+ * and other SENDs need no signal. The SEND of a credit frame is always signalled. Another SEND
+ * is signalled only if the owner waits for its completion, if at least half of the send slots
+ * are in use, or if the parameter signal_all is set: so a frame on a quiet queue mostly causes
+ * no interrupt. Send slots are used in order. A slot is free again when the
  * completion of its SEND, or of a later signalled SEND, was handled. ring_resize.c adds and
  * removes free slots only.
  *
  * A credit is a receive slot of the peer. Every frame takes one credit and returns all
  * credits that its sender owes. The last credit and the last free send slot are reserved
- * for a credit frame. A ring sends a credit frame when it owes credits for half of its
- * receive slots and no open frame would carry them. A lack of credits cannot cause a
- * deadlock: a frame that took the last credit returned credits for at least half of the
- * slots, so the two ends never both lack credits while no frame is in flight.
+ * for a credit frame. A ring sends a credit frame when it owes credits for at least half of
+ * its receive slots and no open frame would carry them, or as a keep-alive. A lack of credits
+ * cannot cause a deadlock: a frame that took the last credit returned credits for at least
+ * half of the slots, so the two ends never both lack credits while no frame is in flight.
  *
  * Ownership: the open frame belongs to the owner of the ring; a sent frame belongs to the
  * device until its SEND has completed.
@@ -59,7 +60,7 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool load)
 	list_move_tail(&slot->entry, &ring->send);
 	ring->send_free--;
 	rnbd_flow_sent(&ring->out, load);
-	/* Ask for more slots before the last credit is used. */
+	/* Let slots_work ask the peer for more slots before the last credit is used. */
 	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->slots_request_pending)
 		rnbd_ring_kick(ring);
 	slot->note = 0;

@@ -19,10 +19,11 @@ int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 void rnbd_ring_send_credits(struct rnbd_ring *ring);
 
 /**
- * rnbd_ring_return_credits - send a credit frame if credits for half the slots are owed
+ * rnbd_ring_return_credits - send a credit frame if credits for half the slots or more are owed
  * @ring: ring
  *
- * Does nothing if an open frame will carry the credits.
+ * Does nothing if an open frame will carry the credits, if the ring is not live, or if it has no
+ * credit or no free send slot.
  *
  * Context: ring->lock held.
  */

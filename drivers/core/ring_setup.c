@@ -35,7 +35,7 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		/* A frame arrived before the last message of the setup: the connection exists. */
+		/* A frame arrived before the RTU: report the connection as established. */
 		rdma_notify(ring->cm_id, event->event);
 		break;
 	case IB_EVENT_SQ_DRAINED:
@@ -80,7 +80,7 @@ static void rnbd_ring_put_cq(struct rnbd_ring *ring)
 	ring->cq = NULL;
 }
 
-/* Reset the ring to its state before the first connection; counters are kept. */
+/* Reset the ring to its state before the first connection; the statistics are kept. */
 static void rnbd_ring_reset(struct rnbd_ring *ring)
 {
 	unsigned long flags;
@@ -177,10 +177,10 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	rnbd_quirks_init(&ring->quirks, ring->dev);
 	rnbd_ring_reset(ring);
 
-	/* One more SEND is for a credit frame; ib_drain_qp() posts one more SEND and receive. */
+	/* One more SEND is for a credit frame; ib_drain_qp() posts one more entry to each queue. */
 	qp_attr.cap.max_send_wr = attr->slots + 1 + attr->data_wrs + 1;
 	qp_attr.cap.max_recv_wr = attr->slots + 1;
-	/* one for entries, one for inline data */
+	/* A frame needs at most two gather entries: one for its entries, one for inline data. */
 	qp_attr.cap.max_send_sge = clamp(attr->max_send_sge, 2U,
 					 (u32)ring->dev->attrs.max_send_sge);
 	qp_attr.cap.max_recv_sge = 1;
@@ -235,7 +235,7 @@ EXPORT_SYMBOL_GPL(rnbd_ring_create);
 /**
  * rnbd_ring_start - allow the ring to send and receive frames
  * @ring: a ring that was created
- * @peer_slots: receive slots that the peer has announced, or 0 if this is not known yet
+ * @peer_slots: receive slots that the peer has posted, or 0 if the number is not known yet
  *
  * The target calls this before it accepts the connection. The client calls it twice: with 0
  * before it connects, because a frame of the target can arrive before the event that
@@ -270,7 +270,7 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 EXPORT_SYMBOL_GPL(rnbd_ring_start);
 
 /**
- * rnbd_ring_query_remote_access - read back the remote access that the device grants
+ * rnbd_ring_query_remote_access - read back the remote access that the device allows
  * @ring: a connected ring
  * @flags: result: those of the flags IB_ACCESS_REMOTE_* that are set
  *
@@ -320,7 +320,7 @@ int rnbd_ring_disable_remote_access(struct rnbd_ring *ring, u32 *left)
 EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
 
 /**
- * rnbd_ring_enable_remote_access - allow the peer to access memory of the protection domain
+ * rnbd_ring_enable_remote_access - allow RDMA READ and RDMA WRITE of the peer
  * @ring: a connected ring whose remote access was disabled
  *
  * Context: process context, may sleep.
@@ -354,13 +354,14 @@ void rnbd_ring_drain_start(struct rnbd_ring *ring)
 		return;
 	rnbd_ring_fail(ring, "connection closed by this end");
 	/*
-	 * Functions that post to the send queue test ring->live under the lock. So after this
-	 * section none of them posts, and a late rnbd_ring_start() cannot set live.
+	 * Functions that post to the queue pair test ring->live under the lock, so none of them
+	 * posts after this unlock. A later rnbd_ring_start() finds ring->failed set and does not
+	 * set live again.
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
 	WRITE_ONCE(ring->live, false);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	/* Wait for the last poller: from here on only the drain polls. */
+	/* Wait for the last rnbd_ring_poll(): from here on only the drain polls the CQ. */
 	spin_lock(&ring->poll_lock);
 	spin_unlock(&ring->poll_lock);
 	ring->draining = true;
@@ -389,7 +390,7 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 		flush_work(&ring->drain_work);
 	else
 		ib_drain_qp(ring->qp);
-	/* slots_work posts nothing on a ring that is not live, and is not queued again. */
+	/* On a ring that is not live, slots_work posts nothing, and no function queues it. */
 	cancel_work_sync(&ring->slots_work);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);

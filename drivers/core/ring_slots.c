@@ -4,9 +4,9 @@
  *
  * Operation: a slot is a buffer for one frame, mapped for the device. A new connection
  * begins with a few slots in each direction; ring_resize.c adds and frees further ones. If
- * rnbd_ring_attr.keep is set, this number of slots stays allocated, but unmapped, when a
- * connection ends: writeback can wait for the next connection, so the setup of the next
- * connection must not depend on free memory.
+ * rnbd_ring_attr.keep is set, as many slots as a connection begins with stay allocated, but
+ * unmapped, when a connection ends: writeback can wait for the next connection, so the setup of
+ * the next connection must not depend on free memory.
  *
  * Ownership: a slot is in a list of the ring or in a list of the caller.
  *
@@ -59,8 +59,8 @@ static struct rnbd_slot *rnbd_ring_new_slot(const struct rnbd_ring *ring, gfp_t 
  * @nr: number of slots
  * @dir: DMA_FROM_DEVICE for receive slots, DMA_TO_DEVICE for send slots
  *
- * Context: process context, may sleep. Allocates without I/O and without retries, because
- * the ring also works without these slots.
+ * Context: process context, may sleep. Allocates with GFP_NOIO, and without retries, because the
+ * ring also works without these slots.
  * Return: the number of slots that were added.
  */
 u32 rnbd_ring_add_slots(struct rnbd_ring *ring, struct list_head *slots, u32 nr,
@@ -133,7 +133,7 @@ void rnbd_ring_free_slots(struct rnbd_ring *ring, struct list_head *slots,
  * @dir: direction of the slots
  *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM. On error only slots that are kept are left in the list.
+ * Return: 0 or -ENOMEM. On error the list contains only slots that are kept.
  */
 int rnbd_ring_take_slots(struct rnbd_ring *ring, struct list_head *slots, u32 nr,
 			 enum dma_data_direction dir)
@@ -158,7 +158,7 @@ give:
 
 /**
  * rnbd_ring_give_slots - unmap slots, and free those that are not kept
- * @ring: ring without a queue pair
+ * @ring: ring whose slots the device does not use
  * @slots: list of the ring
  * @dir: direction of the slots
  *

@@ -2,10 +2,10 @@
 /*
  * Bodies of control entries about the receive slots and requests of a connection.
  *
- * Operation: with SLOTS, the sender of frames asks the receiver for more receive slots, or gives
- * some of them up. A client also asks for more requests in flight, or gives some of them up. The
- * receiver answers with SLOTS_REPLY, which contains the new numbers. flow.c chooses the numbers
- * in SLOTS, and compares received numbers with the limits of the connection.
+ * Operation: with SLOTS, an end asks its peer to post more receive slots, or gives some of them
+ * up. A SLOTS of the client also changes the number of requests that the client may have in
+ * flight. The peer answers with SLOTS_REPLY, which contains the new numbers. flow.c chooses the
+ * numbers in SLOTS, and compares received numbers with the limits of the connection.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.

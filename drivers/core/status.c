@@ -64,9 +64,9 @@ EXPORT_SYMBOL_GPL(rnbd_errno_status);
  * rnbd_status_errno - map the status of a reply to an errno of the block layer
  * @status: enum rnbd_status of a reply
  *
- * -ENOMEM (BLK_STS_RESOURCE) means that the request was not executed and that the client must
- * send it again. Of the other results, the kernel treats only -ENOLINK (BLK_STS_TRANSPORT) as a
- * path error, see blk_path_error().
+ * -ENOMEM (BLK_STS_RESOURCE) means that the client must send the request again. Of the other
+ * results, the kernel treats only -ENOLINK (BLK_STS_TRANSPORT) as a path error, see
+ * blk_path_error().
  *
  * Context: any.
  * Return: 0, or a negative errno for which errno_to_blk_status() has a specific blk_status_t.

@@ -14,8 +14,9 @@
  * A connection is one RDMA RC queue pair and serves one queue of the session. The connection
  * request has struct rnbd_cm_req as private data. The answer has struct rnbd_cm_rep or struct
  * rnbd_cm_rej. After that both ends send frames only, with RDMA SEND. A frame is one struct
- * rnbd_frame_hdr followed by entries, and fits one receive slot of the peer. Entries have a
- * fixed size, except for control entries, which carry their length (wire_ctl.h).
+ * rnbd_frame_hdr followed by entries and possibly inline data, and fits one receive slot of the
+ * peer. Entries have a fixed size, except for control entries, which carry their length
+ * (wire_ctl.h).
  */
 #ifndef RNBD_WIRE_H
 #define RNBD_WIRE_H
@@ -51,60 +52,62 @@
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
 #define RNBD_SEGMENTS_MAX	16384	/* segments of one pool */
-#define RNBD_SEGMENT_GRANULE	64u	/* units; segments after the login: a multiple of this */
+#define RNBD_SEGMENT_GRANULE	64u	/* units; see struct rnbd_ctl_segment */
 #define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
 #define RNBD_EXPORT_NAME_SIZE	64	/* bytes, including at least one NUL at the end */
 #define RNBD_EXPORTS_MAX	65536	/* exports in one list */
 #define RNBD_ATTACH_MAX		4096	/* attachments of one session */
-#define RNBD_CTL_OPEN_MAX	16	/* unanswered control requests of a client */
+#define RNBD_CTL_OPEN_MAX	16	/* unanswered ATTACH and DETACH, see protocol-control.rst */
 
 #define RNBD_SECRET_SIZE	32	/* secret of a host, shared with its targets */
 #define RNBD_NONCE_SIZE		32
 #define RNBD_MAC_SIZE		32	/* HMAC-SHA256 */
 
 /**
- * enum rnbd_status - result of a request, a login or a connection request
+ * enum rnbd_status - result of a request, a control entry or a connection request
  *
- * The three kinds of results share one number space and one table of names. The values are part
- * of the wire format; new values go to the end of their group.
+ * All results share one number space and one table of names. The values are part of the wire
+ * format; new values go to the end of their group.
  *
  * @RNBD_ST_OK: success
- * @RNBD_ST_IO: the backend failed the I/O and gave no reason
+ * @RNBD_ST_IO: the backend failed the I/O, and no other status describes the error
  * @RNBD_ST_MEDIUM: the backend reports a medium error
  * @RNBD_ST_NOSPC: the backend is out of space
- * @RNBD_ST_READONLY: write to a read-only export
+ * @RNBD_ST_READONLY: the export or its backend does not allow writes
  * @RNBD_ST_RANGE: the request is not within the export
  * @RNBD_ST_NOTSUPP: the backend does not support this operation
  * @RNBD_ST_NOMEM: the target is short of memory
- * @RNBD_ST_GONE: the storage, or the target's own path to it, is gone
+ * @RNBD_ST_GONE: the target has lost its storage, or its own path to the storage
  * @RNBD_ST_RESV: another host holds a reservation
  * @RNBD_ST_REFUSED: the backend rejected the request as illegal
  * @RNBD_ST_PROTECTION: the backend found that data and protection information differ
- * @RNBD_ST_CLOSED: the attachment is closed; the request was not executed and may be
- *	sent again under another attachment
- * @RNBD_ST_MALFORMED: the message cannot be decoded
+ * @RNBD_ST_CLOSED: the attachment is closed; the target has not executed the request, and the
+ *	client may send it again under another attachment
+ * @RNBD_ST_MALFORMED: the connection request is not valid
  * @RNBD_ST_VERSION: the target does not support this protocol version
- * @RNBD_ST_HOST_DENIED: this host may not use the port or the export
- * @RNBD_ST_NO_EXPORT: the port offers no enabled export of this name to the host
- * @RNBD_ST_BUSY: retry later: something that the request needs is not free yet, such as an
- *	older epoch that drains, requests that the storage executes, or memory that other
- *	sessions return
- * @RNBD_ST_POOL_FULL: the limits leave no memory for the pool of the session
- * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open connections or requests to attach is
- *	reached
- * @RNBD_ST_EPOCH: a newer epoch or attempt of this session exists
+ * @RNBD_ST_HOST_DENIED: no export that the port offers, enabled or not, allows this host
+ * @RNBD_ST_NO_EXPORT: the port offers no enabled export of this name to the host; in answer to a
+ *	connection request: no enabled export at all
+ * @RNBD_ST_BUSY: the client should retry later, for example because the target drains an older
+ *	epoch, the storage executes older requests, other sessions must return memory first,
+ *	or the host has too many half-open connections or logs in too often
+ * @RNBD_ST_POOL_FULL: there is no memory for the pool of the session
+ * @RNBD_ST_LIMIT: a limit on sessions, memory, lists of exports or requests to attach is reached
+ * @RNBD_ST_EPOCH: this session has already used the same or a newer epoch or attempt
  * @RNBD_ST_NO_SESSION: the target does not know the session of this further queue
  * @RNBD_ST_QUEUE: index of the connection or number of the path out of range, or the session has
  *	a connection with this index already
  * @RNBD_ST_RING: the target does not grant this ring geometry
- * @RNBD_ST_DEVICE: the RDMA device lacks a required capability, or has failed
+ * @RNBD_ST_DEVICE: the RDMA device of the target lacks a required capability, is not that of the
+ *	session, or has failed
  * @RNBD_ST_SHUTDOWN: the port or the session is being closed
- * @RNBD_ST_AUTH: the client's proof is wrong, because the secrets differ
+ * @RNBD_ST_AUTH: the client's proof is wrong, for example because the secrets differ
  * @RNBD_ST_FENCED: the host is fenced
  * @RNBD_ST_REVOKED: the host was fenced, or the export has had another owner, since this disk
  *	was attached
  * @RNBD_ST_ATTACHED: the host has attached this export already
- * @RNBD_ST_NO_ATTACH: no attachment has this handle
+ * @RNBD_ST_NO_ATTACH: no attachment has this handle, or an ATTACH created none: its generation is
+ *	not higher than the latest one at the index, or it has the flag RNBD_ATTACH_DISOWN
  * @RNBD_ST_REMOVED: the export was disabled, or is no longer offered to this host or on this
  *	port
  * @RNBD_ST_OWNED: the export is exclusive and another host owns it
@@ -208,14 +211,15 @@ static_assert(sizeof(struct rnbd_cm_rep) == 16);
 /**
  * struct rnbd_cm_rej - private data of a rejected connection request
  * @magic: RNBD_MAGIC
- * @version: highest version that the target supports
+ * @version: highest protocol version that the target supports
  * @status: reason, enum rnbd_status
  * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect again, or
  *	0 if the client may choose the delay; otherwise 0
  * @reserved: zero
  *
- * If the RDMA connection manager of the target rejects the request without asking the target
- * module, the private data are all zero or missing; the client treats this as RNBD_ST_BUSY.
+ * If the RDMA connection manager of the target sends a reject by itself with the reason
+ * IB_CM_REJ_CONSUMER_DEFINED, the private data are all zero or missing. The client treats such a
+ * reject as RNBD_ST_BUSY.
  */
 struct rnbd_cm_rej {
 	__le32	magic;
@@ -239,8 +243,8 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  *	rnbd_wire_extent_entry that it needs
  * @RNBD_FRAME_REPLY: from the target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: from either end: no entries; returns credits. Only this type may use the
- *	last credit. A CREDIT frame that returns less than half of its sender's slots is a
- *	keep-alive
+ *	last credit. A CREDIT frame that returns credits for less than half of its sender's
+ *	receive slots is a keep-alive, unless it uses a credit that its sender gives up
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_CONTROL	= 1,
@@ -285,14 +289,14 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_KEEPALIVE_MISSED	3
 
 /*
- * Limit of keep-alives per second on a queue. A keep-alive is a CREDIT frame that returns less
- * than half of its sender's slots. The shortest interval requires 20 per second.
+ * Limit of keep-alives and frames with SLOTS, counted together, per second on a queue. The shortest
+ * keep-alive interval requires 20 keep-alives per second.
  */
 #define RNBD_KEEPALIVE_FRAMES_MAX	100u
 
 /*
- * Keep-alive interval in ms while a login waits for its reply. It is long, because a target that
- * allocates a large pool can be late.
+ * Keep-alive interval in ms until the LOGIN_REPLY. The interval is long, because the target can
+ * send its frames late while it allocates a large pool.
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 

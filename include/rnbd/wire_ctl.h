@@ -20,8 +20,9 @@
  * struct rnbd_ctl - head of an entry of a CONTROL frame
  * @type: enum rnbd_ctl_type, never 0, and the bit RNBD_CTL_MANDATORY if it applies
  * @length: bytes of the entry, including this head
- * @id: number that the sender of a request chooses and the answer repeats; 0 if no answer is
- *	expected
+ * @id: number that the client chooses for a request, and that the target repeats in each answer.
+ *	0 in RELEASED, and in entries of the target that answer nothing. Ignored in SLOTS,
+ *	SLOTS_REPLY and the PROOF of the client
  *
  * The body follows. A sender of a later version may send a longer body than the receiver
  * knows. The sender sets the bytes that the receiver does not know to zero unless a feature bit
@@ -106,8 +107,9 @@ enum rnbd_ctl_type {
 /* rnbd_ctl_attach.flags: the client will only read. */
 #define RNBD_ATTACH_READONLY	0x1u
 /*
- * rnbd_ctl_attach.flags: do not attach. The host gives up the ownership of an exclusive export
- * that it has not attached at present. The answer has the status RNBD_ST_NO_ATTACH.
+ * rnbd_ctl_attach.flags: do not attach, but end the ownership of the host of an exclusive export.
+ * The ownership does not end while the host has the export attached. The answer always has the
+ * status RNBD_ST_NO_ATTACH.
  */
 #define RNBD_ATTACH_DISOWN	0x2u
 #define RNBD_ATTACH_FLAGS	(RNBD_ATTACH_READONLY | RNBD_ATTACH_DISOWN)
@@ -118,8 +120,9 @@ enum rnbd_ctl_type {
  * @flags: RNBD_ATTACH_*
  * @generation: generation of the handle, not 0; higher than any that the session was granted
  *	for @index, unless this repeats a request whose answer was lost
- * @fence_generation: value in the first ATTACH_REPLY for this disk; 0 before that reply
- * @owner_generation: value in the first ATTACH_REPLY for this disk; 0 before that reply
+ * @fence_generation: value in the first ATTACH_REPLY that granted an ATTACH for this disk; 0
+ *	before that reply
+ * @owner_generation: value in the same ATTACH_REPLY; 0 before that reply
  * @export: name of the export, padded with NUL
  *
  * Index and generation together are the handle of the attachment. The request closes an
@@ -208,7 +211,7 @@ static_assert(offsetof(struct rnbd_ctl_attach_reply, owner_generation) == 96);
 /**
  * struct rnbd_ctl_handle - body of DETACH, DETACHED and CLOSED
  * @index: index of the handle
- * @status: enum rnbd_status; RNBD_ST_OK in a request
+ * @status: enum rnbd_status; RNBD_ST_OK in a DETACH, any other status in a CLOSED entry
  * @generation: generation of the handle
  * @retry_ms: CLOSED: milliseconds after which to attach again, or 0 if the client may choose the
  *	delay; DETACH, DETACHED: 0
@@ -235,8 +238,8 @@ static_assert(offsetof(struct rnbd_ctl_handle, flags) == 12);
  * @generation: generation of the handle
  * @capacity: new size of the export in bytes, as in struct rnbd_ctl_attach_reply
  *
- * If the export has shrunk, requests in flight beyond its new end are answered with
- * RNBD_ST_RANGE.
+ * If the export has shrunk, the target answers requests beyond its new end, which the client can
+ * have sent before the entry arrived, with RNBD_ST_RANGE.
  */
 struct rnbd_ctl_capacity {
 	__le16	index;

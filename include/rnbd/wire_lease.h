@@ -8,7 +8,7 @@
  * request names units only, and the slot follows from the unit. Requests carry no generation,
  * because a client releases a segment only after the target has answered every request that names
  * the segment; so no request for a former grant of the slot can arrive later. The target ends a
- * connection whose request names a slot without a segment.
+ * session if a request on it names a slot without a segment.
  *
  * Include <rnbd/wire.h>, which defines the frames and the connection and includes this file.
  */
@@ -43,8 +43,8 @@ static_assert(offsetof(struct rnbd_ctl_segment, units) == 16);
  *	number of an earlier WANT
  * @reserved: zero
  *
- * The target grants segments when its limits leave memory, at once or later. It sends no other
- * answer to WANT.
+ * The target grants segments up to this total, at once or later, as its limits leave memory for
+ * them. It sends no other answer to WANT.
  */
 struct rnbd_ctl_want {
 	__le32	units;
@@ -56,11 +56,12 @@ static_assert(sizeof(struct rnbd_ctl_want) == 8);
 /**
  * struct rnbd_ctl_lease - body of RECLAIM, RELEASE and RELEASED
  * @slot: slot of the segment
- * @generation: generation of its grant
+ * @generation: generation of the grant of the segment
  * @deadline_ms: RECLAIM: milliseconds within which the client must return the segment; 0 if
- *	there is no deadline. The time starts only when the storage executes no request that
- *	names the segment; requests that arrived more than a few keep-alive intervals after
- *	the RECLAIM was sent do not delay the start. RELEASE, RELEASED: 0
+ *	there is no deadline. The time restarts whenever the target finds that the storage
+ *	has a request that names the segment, unless the request arrived more than three
+ *	keep-alive intervals (at least 1 s, at most 10 s) after the RECLAIM was sent.
+ *	RELEASE, RELEASED: 0
  * @reserved: zero
  *
  * A client may send RELEASE, with or without a RECLAIM, when every request that names the

@@ -25,8 +25,8 @@
  *	without RNBD_FEATURE_INLINE
  * @fence_generation: highest fence generation that an ATTACH_REPLY of this session has
  *	carried; 0 if there was none yet
- * @pool_min: requested floor of the pool in units, which the target keeps for the session at any
- *	time; 0: the floor is the whole pool
+ * @pool_min: requested floor of the pool in units, which the target reserves for the session; 0:
+ *	the floor is the whole pool
  */
 struct rnbd_ctl_login {
 	__u8	boot_id[16];
@@ -58,13 +58,13 @@ static_assert(offsetof(struct rnbd_ctl_login, pool_min) == 60);
  * @reserved: zero
  * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to log in again, or
  *	0 if the client may choose; otherwise 0
- * @keepalive_ms: granted keep-alive interval in milliseconds; each end sends a frame at least
- *	that often and regards the peer as dead after RNBD_KEEPALIVE_MISSED intervals without
- *	a frame
+ * @keepalive_ms: granted keep-alive interval in milliseconds; on queue 0, each end sends a frame
+ *	at least that often and regards the peer as dead after RNBD_KEEPALIVE_MISSED intervals
+ *	without a frame
  * @features: feature bits that both ends support
  * @max_io: granted maximum of one READ or WRITE in bytes
  * @pool_units: granted floor of the pool in units, whose segments follow; at most @max_units.
- *	May be larger than the requested floor
+ *	Can be smaller or larger than the requested floor
  * @segment_units: maximum size of a segment in units, a power of two; all segments of the
  *	floor except the last one have this size. Unit u is in the segment with slot u /
  *	@segment_units
@@ -120,7 +120,7 @@ static_assert(sizeof(struct rnbd_ctl_challenge) == 48);
 static_assert(offsetof(struct rnbd_ctl_challenge, target_uuid) == 32);
 
 /**
- * struct rnbd_ctl_proof - RNBD_CTL_PROOF: proof that the sender knows the secret
+ * struct rnbd_ctl_proof - RNBD_CTL_PROOF: proof that the sender knows the secret or session key
  * @nonce: from the client: random number, never used before; from the target: zero
  * @mac: HMAC-SHA256. On connection 0: of struct rnbd_auth_text with the label of the sender,
  *	keyed with the secret. On other connections: of struct rnbd_join_text with
@@ -138,13 +138,13 @@ static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
 #define RNBD_LABEL_SIZE		16
 #define RNBD_LABEL_CLIENT	"rnbd 1 client"
 #define RNBD_LABEL_TARGET	"rnbd 1 target"
-/* The HMAC with this label is the key of the session; neither end transmits the key. */
+/* If the host has a secret, the HMAC with this label is the session key; it is not transmitted. */
 #define RNBD_LABEL_KEY		"rnbd 1 key"
 #define RNBD_LABEL_JOIN		"rnbd 1 join"
 #define RNBD_LABEL_JOINED	"rnbd 1 joined"
 
 /**
- * struct rnbd_auth_text - input of the HMAC of a proof; it is not transmitted
+ * struct rnbd_auth_text - input of the HMACs on queue 0; not transmitted in this form
  * @label: RNBD_LABEL_*: the purpose of the HMAC
  * @req: private data of the connection request for queue 0, as sent
  * @login: body of the LOGIN entry, as sent; zero for a LIST entry
@@ -169,7 +169,7 @@ static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 168);
 static_assert(offsetof(struct rnbd_auth_text, target_uuid) == 200);
 
 /**
- * struct rnbd_join_text - input of the HMACs of a further connection; it is not transmitted
+ * struct rnbd_join_text - input of the HMACs on a further connection; not transmitted in this form
  * @label: RNBD_LABEL_JOIN or RNBD_LABEL_JOINED
  * @req: private data of the connection request of that connection, as sent
  * @target_nonce: nonce of the CHALLENGE on that connection

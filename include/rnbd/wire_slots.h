@@ -14,8 +14,8 @@
  * struct rnbd_ctl_slots - body of SLOTS and SLOTS_REPLY
  * @slots: receive slots of the end that receives the SLOTS, from RNBD_RING_SLOTS_MIN to
  *	rnbd_cm_req.ring_slots
- * @depth: requests that the client may have in flight, from RNBD_DEPTH_FIRST to the granted
- *	depth; 0 if the target sends the SLOTS
+ * @depth: requests that the client may have in flight, from RNBD_DEPTH_FIRST (or the granted
+ *	depth, if that is lower) to the granted depth; 0 if the target sends the SLOTS
  * @reserved: zero
  *
  * A SLOTS_REPLY carries the new numbers. A reduction is granted exactly. An increase may be
