@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: a host whose pool memory is held by hung storage reconnects with its floor, and its other disks work

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 3
 # without: event, because it makes other sessions reconnect
 # short: a session that reconnects keeps its place and its floor by a claim; without claims another host can take both

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 900
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: connections are lost and modules unloaded while the target reclaims memory: no wrong data, and no memory or RDMA object is left

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 4
 # without: event, because a session that reconnects begins with its floor
 # short: a pool starts at its floor, grows under load, registers no memory while the load is steady, and shrinks to the floor when idle

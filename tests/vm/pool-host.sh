@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 4
 # without: event, because an attach that has lost a message waits for seconds
 # short: two sessions of a host share the pool limit of that host, and other hosts can use the rest

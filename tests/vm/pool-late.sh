@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 4
 # without: event, because it ends sessions as well
 # short: a client that does not return reclaimed memory in time loses its connections; sessions of other hosts are not affected

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # turns: 4
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # short: a new session gets its share of the memory even if every segment of the other sessions is larger than their surplus
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420 --ignore-report Cannot.allocate.a.scan.area
 # kernel: debug
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: allocations fail at either end while pools grow, shrink and reconnect: data are right, shares are reached, nothing leaks

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
-# adapter: also
+# adapter: also mlx5 irdma bnxt_re ionic
 # turns: 3
 # short: late writes of a deactivated disk are refused when another disk has its handle index; without the generation they damage that disk
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
-# adapter: only
+# adapter: only mlx5 irdma bnxt_re ionic
 # turns: 4
 # short: hung storage of 4 disks holds most of a small pool: 36 idle disks of the session can still do I/O, one after the other
 . ../lib/lab.sh
