@@ -5,14 +5,15 @@
  * Operation: The rnbd tool uses these commands to attach, detach and list disks,
  * to discover exports, and to set secrets. Documentation/netlink/rnbd.yaml
  * describes the commands; netlink_gen.c with the policies and operations is
- * generated from it. A handler must not wait, because generic netlink calls it with
- * a lock that all families use. Therefore attach, detach, discovery and setting a
- * secret run as jobs (job.c). nlparse.c parses requests, nlattr.c writes the
- * attributes of answers, and events.c sends events.
+ * generated from it. A handler must not wait for the network, for I/O or for the load
+ * of a module, because generic netlink calls it with a lock that all families use.
+ * Therefore attach, detach, discovery and setting a secret run as jobs (job.c).
+ * nlparse.c parses requests, nlattr.c writes the attributes of answers, and events.c
+ * sends events.
  *
- * Ownership: A command holds a reference on its disk. The dump that reports the
- * result of a discovery owns the list of exports. The handler copies a secret from
- * the message to the job and wipes it in the message, because an error reply
+ * Ownership: A command about one disk holds a reference on it. The dump that reports
+ * the result of a discovery owns the list of exports. The handler copies a secret from
+ * the message to the job and wipes the copy in the message, because an error reply
  * repeats the message. A message that the policy refuses reaches no handler. Its
  * error reply goes only to the sender, and repeats the secret unless the sender has
  * set NETLINK_CAP_ACK.
@@ -20,8 +21,9 @@
  * Concurrency: Commands run in parallel. rnbdc_disks_lock protects the walk
  * through the list of disks.
  *
- * Errors: Each error has a message for the user and, if an attribute is the
- * cause, names that attribute.
+ * Errors: The error reply to a command that is refused or fails has a message for the
+ * user and, if an attribute is the cause, names that attribute. Only a failure to send
+ * an answer has no message.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -82,7 +84,8 @@ static void rnbdc_disk_now(const struct rnbdc_disk *disk, struct rnbdc_change *n
  * struct rnbdc_asker - receiver of an answer
  * @portid: netlink port of the receiver's socket
  * @seq: sequence number of the receiver's request
- * @admin: the receiver has CAP_NET_ADMIN and may see the host id and the session id
+ * @admin: the receiver has CAP_NET_ADMIN or CAP_SYS_ADMIN, and may see the host id and the session
+ *	id
  */
 struct rnbdc_asker {
 	u32 portid;
@@ -235,7 +238,7 @@ static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 	ret = rnbdc_disk_detach(job->disk, job->force, &errmsg);
 	if (ret)
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
-	/* Drop the reference now: the disk can then be freed before the user gets the reply. */
+	/* Drop the reference now, so that it does not keep the disk until the user has the reply. */
 	rnbdc_disk_put(job->disk);
 	job->disk = NULL;
 	return ret;
@@ -429,7 +432,7 @@ int rnbd_nl_discover_done(struct netlink_callback *cb)
 	return 0;
 }
 
-/* Used in place of the generated table, which cannot require a capability of listeners. */
+/* Used in place of the generated rnbd_nl_mcgrps[], which requires no capability of listeners. */
 static const struct genl_multicast_group rnbdc_genl_groups[] = {
 	[RNBD_NLGRP_EVENTS] = {
 		.name = RNBD_GENL_EVENTS,

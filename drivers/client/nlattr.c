@@ -5,11 +5,11 @@
  * Operation: The answers of netlink.c and the events of events.c contain these
  * attributes. Documentation/netlink/rnbd.yaml describes them.
  *
- * Concurrency: The caller prevents the removal of the disk. Members that change
- * are read without a lock.
+ * Concurrency: The caller prevents the removal of the disk. The error message is read
+ * under the lock of the session, all other members that change are read without a lock.
  *
- * Errors: The functions return -EMSGSIZE if the message is too small; the caller
- * then cancels the message.
+ * Errors: The functions return -EMSGSIZE if the message is too small. After an error of
+ * rnbdc_put_disk() the caller must drop the message; rnbdc_put_export() undoes its changes.
  */
 
 #include <linux/blkdev.h>
@@ -37,7 +37,7 @@ static u16 rnbdc_session_port(const struct rnbdc_session *sess)
 	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
 }
 
-/* Add the progress of recovery, unless the disk is live or is connected for the first time. */
+/* Add the progress of recovery, unless the disk is live or is being connected for the first time. */
 static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 			      const struct rnbdc_change *change)
 {
@@ -57,7 +57,10 @@ static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 	return 0;
 }
 
-/* Add host id and session id; a program that knows both can impersonate this session. */
+/*
+ * Add host id and session id. If the host has no secret, a program that knows both ids can
+ * impersonate this session.
+ */
 static int rnbdc_put_ids(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
 	if (nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
@@ -164,9 +167,10 @@ static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *se
 /**
  * rnbdc_put_disk - add the attributes of a disk and its session to a message
  * @msg: message with an open generic netlink header
- * @disk: disk
+ * @disk: disk with a gendisk
  * @change: state to report; its members from and to are equal if the state has not changed
- * @admin: the receivers have CAP_NET_ADMIN and may see the ids
+ * @admin: the receivers have CAP_NET_ADMIN or CAP_SYS_ADMIN, and may see the host id and the
+ *	session id
  *
  * Context: process context; the caller prevents the removal of the disk.
  * Return: 0 or -EMSGSIZE.

@@ -7,7 +7,7 @@
  * names, and options that depend on each other.
  *
  * Ownership: The parsed options point to the secret in the message. The handler of the
- * message wipes the secret there.
+ * message copies the secret to its job, and wipes it in the message.
  *
  * Concurrency: A request belongs to its handler; no lock is needed.
  *
@@ -79,7 +79,7 @@ void rnbdc_nl_put_errmsg(struct netlink_ext_ack *extack, const struct rnbdc_errm
 /**
  * rnbdc_nl_flags - read and check the flags of a request
  * @info: request
- * @allowed: flags that the command accepts; the generated policy does not check them
+ * @allowed: flags that the command accepts; the generated policy accepts the flags of all commands
  * @flags: result: flags of the request
  *
  * Context: any.
@@ -134,7 +134,7 @@ static int rnbdc_nl_parse_requested(struct genl_info *info, struct rnbdc_options
 		if (!info->attrs[row->attr])
 			continue;
 		rnbdc_parse_option(info->attrs[row->attr], row, opt);
-		/* RNBD_ATTR_FLAGS carries all flags: the user has given only the set ones. */
+		/* RNBD_ATTR_FLAGS carries all flags: the user has given only those that are set. */
 		if (row->type != RNBDC_OPTION_FLAG || flags & row->flag)
 			opt->given |= BIT(row - rnbdc_option_table);
 	}
@@ -149,7 +149,7 @@ static int rnbdc_nl_parse_requested(struct genl_info *info, struct rnbdc_options
 }
 
 /**
- * rnbdc_nl_parse_target - parse the address of the target and the id of this host
+ * rnbdc_nl_parse_target - parse the address of the target, and host id and secret of this host
  * @info: request
  * @opt: options to fill; the secret points into the message
  *

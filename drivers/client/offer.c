@@ -10,7 +10,7 @@
  *
  * Ownership: The functions allocate nothing and keep no pointer.
  *
- * Concurrency: recovery.lock, see each function.
+ * Concurrency: recovery.lock protects incarnation and offer, see the context of each function.
  *
  * Errors: Each error has a message for the user.
  */
@@ -23,7 +23,7 @@
 #include "errmsg.h"
 #include "offer.h"
 
-/* Test for acknowledged writes that are not flushed: a crash of the target can lose them. */
+/* Test for acknowledged writes that are not flushed: a restart of the target can lose them. */
 static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 {
 	const struct rnbdc_hwq *hwq = NULL;
@@ -54,7 +54,7 @@ bool rnbdc_restarted(const struct rnbdc_disk *disk)
  *
  * Context: any; recovery.lock held.
  * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if the export has
- * possibly lost acknowledged writes.
+ * possibly lost acknowledged writes of the disk.
  */
 int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {

@@ -6,21 +6,21 @@
  * default, the object that it belongs to (session or disk), and the members that store
  * the requested and the granted value. The parser of ATTACH (nlparse.c), the messages
  * about a disk (nlattr.c) and sysfs (sysfs.c) iterate over the table. So a new option
- * needs a member of a struct in options.h and a row. The netlink policy, which is
- * generated from Documentation/netlink/rnbd.yaml, checks the ranges. Only an option with
- * a writable file in sysfs that takes a number repeats its limits RNBD_OPT_* in its row,
- * because no policy applies to sysfs.
+ * needs a member of a struct in options.h, a row, and an attribute or flag in
+ * Documentation/netlink/rnbd.yaml. The netlink policy, which is generated from that file,
+ * checks the ranges. A row repeats the limits RNBD_OPT_* only if its file in sysfs is
+ * writable and takes a number, because no policy applies to sysfs.
  *
  * Ownership: The table is constant. The values belong to the options of an attach, to
  * the session or to the disk.
  *
  * Concurrency: Requested values are constant once the session or the disk is allocated,
  * except that a write to the file in sysfs changes the requested value if the row has a
- * writable file and no granted member. All values are read and written without a lock, with
- * READ_ONCE() and WRITE_ONCE().
+ * writable file and no granted member. All values are read and written without a lock;
+ * rnbdc_field_read() and rnbdc_field_write() use READ_ONCE() and WRITE_ONCE().
  *
- * Errors: A value that is not valid, or not compatible with the other options, results in
- * an error message for the user.
+ * Errors: A value that is not valid, or not compatible with the other options, is refused.
+ * An attach reports an error message, a write to a file in sysfs only an errno.
  */
 
 #include <linux/array_size.h>
@@ -46,7 +46,7 @@ static const char * const rnbdc_policy_words[] = {
 	NULL
 };
 
-/* The bool rnbdc_disk_options.fail_policy stores the policy, so its values must be 0 and 1. */
+/* The bool rnbdc_disk_options.fail_policy stores a policy, so the two policies must be 0 and 1. */
 static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
 
 static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
@@ -81,7 +81,7 @@ static u64 rnbdc_granted_max_io(const struct rnbdc_disk *disk)
 	return (u64)queue_max_hw_sectors(disk->gd->queue) << SECTOR_SHIFT;
 }
 
-/* A disk is also read-only if its export is. */
+/* A disk is read-only if the user requested that, or if its export is read-only. */
 static u64 rnbdc_granted_readonly(const struct rnbdc_disk *disk)
 {
 	return get_disk_ro(disk->gd);
@@ -98,9 +98,10 @@ static bool rnbdc_name_ok(const struct rnbdc_options *opt)
 }
 
 /*
- * After loss_timeout the writes that were sent fail and can be repeated over another path,
- * so the target must have noticed the loss by then. The target needs up to
- * RNBD_KEEPALIVE_MISSED + 0.5 keep-alive intervals, because it checks twice per interval.
+ * After loss_timeout the writes that were sent fail and can be repeated over another path. By
+ * then the target must have noticed the loss, so that it no longer begins to execute the old
+ * writes. For that it needs up to RNBD_KEEPALIVE_MISSED + 0.5 keep-alive intervals, because it
+ * checks twice per interval.
  */
 static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 {
@@ -227,7 +228,7 @@ u64 rnbdc_field_read(const void *object, struct rnbdc_field field)
 	}
 }
 
-/* Write a number to a member of 8 or 4 bytes, or to a bool; options have no other types. */
+/* Write a number to a member of 8 or 4 bytes, or to a bool; only text options have other types. */
 static void rnbdc_field_write(void *object, struct rnbdc_field field, u64 value)
 {
 	void *member = object + field.offset;
@@ -263,7 +264,7 @@ static const void *rnbdc_disk_part(const struct rnbdc_option *row,
 }
 
 /**
- * rnbdc_options_preset - set all options of the table to their defaults
+ * rnbdc_options_preset - set all options of the table except text options to their defaults
  * @opt: options
  */
 void rnbdc_options_preset(struct rnbdc_options *opt)
@@ -391,7 +392,7 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
 {
 	char wanted_text[RNBDC_VALUE_SIZE], has_text[RNBDC_VALUE_SIZE];
 
-	/* Only a set flag counts as given, so the attach sets the flag and the session lacks it. */
+	/* rnbdc_options.given has only flags that the attach sets, so the session lacks the flag. */
 	if (row->type == RNBDC_OPTION_FLAG && !row->words) {
 		rnbdc_errmsg_set(errmsg,
 				 "--%s: the session does not have it; omit it, or use --new-session",
@@ -408,12 +409,12 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
  * rnbdc_options_agree - compare the options of an attach with those of a session
  * @opt: options of the attach
  * @sess: options of the session
- * @errmsg: message for the user, set if they differ
+ * @errmsg: message for the user, set if the function returns false
  *
  * The function compares only options of RNBDC_SCOPE_SESSION that the user has given explicitly.
  *
- * Return: true if none of these options differs, and the options of the disk that the user has
- * given explicitly are compatible with the options of the session.
+ * Return: true if none of these options differs, and the options of RNBDC_SCOPE_DISK that the
+ * user has given explicitly are compatible with the options of the session.
  */
 bool rnbdc_options_agree(const struct rnbdc_options *opt,
 			 const struct rnbdc_session_options *sess,

@@ -18,7 +18,7 @@ struct rnbdc_session_options;
  * @RNBDC_OPTION_U32: 32-bit number, or an index into rnbdc_option.words
  * @RNBDC_OPTION_U64: 64-bit number
  * @RNBDC_OPTION_FLAG: bit of RNBD_ATTR_FLAGS
- * @RNBDC_OPTION_TEXT: string; an empty string is not sent
+ * @RNBDC_OPTION_TEXT: string; a message about a disk does not contain an empty string
  */
 enum rnbdc_option_type {
 	RNBDC_OPTION_U32,
@@ -106,7 +106,7 @@ struct rnbdc_option {
 	const char *refusal;
 };
 
-#define RNBDC_OPTIONS_MAX	32	/* most rows of the table */
+#define RNBDC_OPTIONS_MAX	32	/* largest number of rows of the table */
 
 extern const struct rnbdc_option rnbdc_option_table[];
 

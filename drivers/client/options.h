@@ -23,7 +23,7 @@ struct rnbdc_abort;
  * @host_id: UUID of this machine
  * @queues: requested number of queues, without polled queues
  * @poll_queues: requested number of polled queues, whose submitters poll for completions
- * @depth: requested number of requests in flight per queue
+ * @depth: requested number of requests that one disk may have in flight on a queue
  * @ring_slots: largest number of slots of a control ring
  * @slot_size: bytes of a slot
  * @pool_bytes: requested ceiling of the pool, in bytes
@@ -64,11 +64,13 @@ struct rnbdc_session_options {
  * @export: name of the export
  * @name: name that the administrator gave the disk, or ""
  * @readonly: the disk is attached read-only
- * @fail_policy: I/O fails at once while there is no connection, instead of waiting
- * @fast_io_fail: seconds without a connection after which I/O fails, except writes that
+ * @fail_policy: while the disk is not attached, I/O fails at once instead of waiting, except
+ *	writes that were already sent
+ * @fast_io_fail: seconds without an attachment after which I/O fails, except writes that
  *	were already sent; 0: I/O waits without this limit
- * @loss_timeout: seconds without a connection after which the disk fails and the client no
- *	longer reconnects it; 0: the client reconnects without a time limit
+ * @loss_timeout: seconds without an attachment after which the disk fails and the client no
+ *	longer reconnects it; rnbdc_loss_timeout() and rnbdc_silent_since() can prolong them;
+ *	0: the client reconnects without a time limit
  */
 struct rnbdc_disk_options {
 	char export[RNBD_EXPORT_NAME_SIZE];
@@ -87,7 +89,8 @@ struct rnbdc_disk_options {
  *	rnbdc_option_table[], by index
  * @secret: secret that authenticates this host, RNBD_SECRET_SIZE bytes, or NULL; owned by
  *	the caller of the attach
- * @abort: request to end the attach early; owned by the caller of the attach
+ * @abort: state through which another task requests the early end of the attach (abort.c);
+ *	owned by the caller of the attach
  *
  * Each option has a row in rnbdc_option_table[]. The scope of the row tells which struct has
  * the option: @sess or @disk. Address, export, host id, secret and @abort have no row,

@@ -3,16 +3,16 @@
  * Orphans: wire tags and pool space of requests that end before the target has answered
  * them.
  *
- * Operation: The storage behind one export may hang while the connection serves other
+ * Operation: The storage behind one export can hang while the connection serves other
  * disks, so the client must not end the connection because storage hangs. A request that
- * fails before its reply leaves an orphan. The orphan keeps the wire tag and the pool space
- * of the request reserved, because the target can still access the space and will answer
- * with the tag. The reply frees the tag and the space. If the request was a read, the client
- * does not fetch its data.
+ * the client fails before the reply arrives leaves an orphan. The orphan keeps the wire tag
+ * and the pool space of the request reserved, because the target can still access the space
+ * and will answer with the tag. The reply frees the tag and the space. If the request was a
+ * read, the client does not fetch its data.
  *
  * Ownership: A queue has memory for one orphan per wire tag, so a request can end early
- * without an allocation. An orphan exists until the reply arrives or the connection ends, and
- * counts towards the share of its disk until the disk is removed.
+ * without an allocation. An orphan exists until the reply arrives or the connection ends. Its
+ * tag and space are charged to its disk (share.c) until the disk is removed.
  *
  * Concurrency: The lock of the queue's ring protects the orphans.
  *
@@ -179,7 +179,7 @@ void rnbdc_orphans_end(struct rnbdc_queue *q)
 
 /**
  * rnbdc_orphans_free - free the table of orphans of a queue
- * @q: queue after rnbdc_orphans_end()
+ * @q: queue without orphans: after rnbdc_orphans_end(), or never connected
  *
  * Context: process context, may sleep.
  */

@@ -2,13 +2,15 @@
 /*
  * A queue of a session, its requests and its counters.
  *
- * Operation: A queue has one RDMA queue pair and blocks of the pool. It carries the
- * requests of one blk-mq hardware queue per disk. Queue 0 also carries the requests of
- * hardware queues whose queue is not connected (route.c). Requests pass through submit.c,
- * stage.c and complete.c.
+ * Operation: While it is connected, a queue has one RDMA queue pair and blocks of the pool.
+ * It carries the requests of at most one blk-mq hardware queue of each disk. In addition,
+ * queue 0 carries the requests of hardware queues whose own queue is not connected (route.c).
+ * Requests pass through submit.c, stage.c and complete.c.
  *
- * Concurrency: ring.lock protects all state of a queue and is taken once per
- * submission and once per completion. Queues share only the free blocks of the pool.
+ * Concurrency: ring.lock protects the state of a queue that requests use. It is taken once
+ * per submission (twice for a write in transfer mode "copy"), and once per reply frame or
+ * completion. Queues share only the segments, free blocks and waiters of the pool, which
+ * rnbdc_space.lock protects.
  */
 #ifndef RNBDC_QUEUE_H
 #define RNBDC_QUEUE_H
@@ -26,13 +28,13 @@ struct rnbdc_orphan;
 struct rnbdc_queue;
 struct rnbdc_session;
 
-/* Gather entries in the driver data of a request; larger requests use a table, see data.c. */
+/* Gather entries in the driver data of a request; one with more pieces uses a table, see data.c. */
 #define RNBDC_INLINE_SGES	8
 
 /**
  * enum rnbdc_req_state - state of a request in the client
- * @RNBDC_REQ_IDLE: owned by the block layer
- * @RNBDC_REQ_SENT: in a frame that was sent, or in the open frame
+ * @RNBDC_REQ_IDLE: not yet put into a frame, or finished
+ * @RNBDC_REQ_SENT: in the open frame, or in a frame that was sent; not answered
  * @RNBDC_REQ_WAIT_SENT: answered or ended early, but the SEND of its frame has not
  *	completed, so the device can still read its pages
  * @RNBDC_REQ_FETCHING: answered; its RDMA READ is staged or posted
@@ -56,13 +58,14 @@ enum rnbdc_req_state {
  * @wrs: send-queue entries reserved for the request
  * @replay: requeue the request to send it again, instead of completing it
  * @orphaned: an orphan has taken over the wire tag and the pool space, see orphan.c
- * @slow: number of time-outs since the request was sent, see slow.c
+ * @slow: number of time-outs since the frame with the request was posted, at most 255, see slow.c
  * @ask: the client must query the target about the request
  * @stuck: the request has timed out after it was answered or ended early
  * @sent_at: jiffies when the request was put into its frame
  * @flush_ns: ktime_get_ns() when a FLUSH was put into its frame
  * @wire: request as sent, with its wire tag and its pool extents
- * @read_cqe: completion of the signalled RDMA READ of a batch of reads
+ * @read_cqe: completion of the signalled RDMA READ of a batch of reads; used in the last read of
+ *	the batch
  * @next: next request in a list of finished, waiting, fetched or held requests
  * @batch: requests whose data have arrived when @read_cqe completes, this one included
  * @nr_sge: used members of @sge
@@ -117,7 +120,8 @@ struct rnbdc_stage {
  * struct rnbdc_query - query about a request that the target has not answered
  * @open: the query was sent and is not answered
  * @tag: wire tag of the request in question
- * @req: request that has the tag; NULL once the request was answered or has ended
+ * @req: request that has the tag; NULL once the request has finished or was orphaned, or the
+ *	query is answered
  * @sent_at: jiffies when the query was sent
  *
  * Protected by the lock of the queue's ring.
@@ -172,7 +176,8 @@ struct rnbdc_join {
  * @credit_stalls: stops of hardware queues for lack of credits, send slots or wire tags
  * @sq_stalls: stops of hardware queues for lack of send-queue entries
  * @pool_stalls: stops of hardware queues for lack of pool space
- * @queue_starts: restarts of hardware queues at the low watermarks, or with a turn for space
+ * @queue_starts: restarts of hardware queues that reached the low watermarks or got a turn for
+ *	space
  * @fragmented: requests whose pool space has more than one extent
  * @nomem_retries: replies with RNBD_ST_NOMEM, after which the client sends the request again
  * @slow_requests: requests that the target did not answer within io_timeout
@@ -216,14 +221,15 @@ struct rnbdc_queue_stats {
  *	no pause
  * @timeouts: connection requests in a row that the target did not answer in time; written
  *	by the connecting thread
- * @joined: the queue has joined the session, so that a failure ends the session; queues
- *	other than 0 only; protected by the lock of the session
- * @failures: failed attempts in a row; used by further_work only
+ * @joined: the queue has joined the session, so that a failure of the queue ends all
+ *	connections of the session; queues other than 0 only; protected by the lock of the
+ *	session
+ * @failures: failed attempts in a row; used by further_work, and reset before it starts
  * @warned: a failure was logged, and there was no success since; used by further_work only
- * @next_try: jiffies of the next attempt; used by further_work only
+ * @next_try: jiffies of the next attempt; used by further_work, and reset before it starts
  * @established: the target has accepted the connection. Until then a failure of the queue
  *	pair does not wake the connecting thread; only the connection manager does.
- * @used: a disk uses the queue, so replies to requests are valid; set when the disk is
+ * @used: a disk uses or has used the queue, so reply frames are valid; set when the disk is
  *	created
  * @cache: blocks of the pool that belong to this queue
  * @reqs: requests in flight, by wire tag
@@ -248,10 +254,11 @@ struct rnbdc_queue_stats {
  * @send_fence: last request of the latest READ batch whose extents were released early; the
  *	next SEND or RDMA WRITE must carry a send fence. NULL if none is needed
  * @nr_idle: number of hardware queues that submit to this queue and hold none of its tags
- * @stalled: hardware queues that are stopped at a high watermark, in the order in
- *	which they were stopped
+ * @stalled: stopped hardware queues in the order in which they were stopped, except those
+ *	that wait in rnbdc_space.waiters
  * @stalled_tail: end of @stalled
- * @ready: requests may be submitted: the session is live, or about to be live
+ * @ready: requests may be submitted: the queue is connected, and the session is live or about to
+ *	be live
  * @query: query in flight
  * @stats: counters
  */

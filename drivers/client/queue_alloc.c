@@ -11,8 +11,9 @@
  * They are freed with the session, or earlier if no disk needs a connection.
  *
  * Concurrency: The owner of the connection calls these functions while no
- * request and no completion can reach the queue. The exception is
- * rnbdc_queue_ready(), which opens and closes the queue for requests under ring.lock.
+ * request and no completion can reach the queue. There are three exceptions:
+ * rnbdc_queue_init_tags() runs while frames can arrive; rnbdc_queue_ready() opens and
+ * closes the queue for requests under ring.lock; rnbdc_queue_kill() injects a fault.
  *
  * Errors: A device whose queue pairs are too small for the largest request is
  * refused with -EOPNOTSUPP.
@@ -44,10 +45,10 @@
 #define RNBDC_LARGE_WRS		2560
 
 /*
- * Compute the number of send-queue entries for data: two per wire tag, or three if the device
- * needs read guards; in addition, up to RNBDC_LARGE_WRS in all, one for each full gather list
- * that the queue's equal part of the pool fills. The result is at least twice the number that
- * the largest request can need, unless the device has fewer entries.
+ * Compute the number of send-queue entries for data. Each requested wire tag needs two entries,
+ * or three if the device needs read guards. Add one entry for each gather list that the queue's
+ * equal part of the pool can fill, until the sum is RNBDC_LARGE_WRS. The result is at least twice
+ * the number of entries that the largest request can need, unless the device has fewer.
  */
 static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 {
