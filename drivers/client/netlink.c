@@ -13,7 +13,7 @@
  *
  * Ownership: A command about one disk holds a reference on it. The dump that reports
  * the result of a discovery owns the list of exports. The handler copies a secret from
- * the message to the job and wipes the copy in the message, because an error reply
+ * the message to the job and wipes the one in the message, because an error reply
  * repeats the message. A message that the policy refuses reaches no handler. Its
  * error reply goes only to the sender, and repeats the secret unless the sender has
  * set NETLINK_CAP_ACK.
@@ -238,7 +238,7 @@ static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 	ret = rnbdc_disk_detach(job->disk, job->force, &errmsg);
 	if (ret)
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
-	/* Drop the reference now, so that it does not keep the disk until the user has the reply. */
+	/* Drop the reference now: usually this frees the disk before the user gets the reply. */
 	rnbdc_disk_put(job->disk);
 	job->disk = NULL;
 	return ret;

@@ -37,7 +37,7 @@ static u16 rnbdc_session_port(const struct rnbdc_session *sess)
 	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
 }
 
-/* Add the progress of recovery, unless the disk is live or is being connected for the first time. */
+/* Add the progress of recovery, unless the disk is live or the first connection is being made. */
 static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 			      const struct rnbdc_change *change)
 {

@@ -10,7 +10,8 @@
  *
  * Ownership: The functions allocate nothing and keep no pointer.
  *
- * Concurrency: recovery.lock protects incarnation and offer, see the context of each function.
+ * Concurrency: recovery.lock serialises the comparisons. rnbdc_accept_attach() needs no lock,
+ * because no request of the disk is in queue_rq.
  *
  * Errors: Each error has a message for the user.
  */

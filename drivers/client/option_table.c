@@ -100,8 +100,8 @@ static bool rnbdc_name_ok(const struct rnbdc_options *opt)
 /*
  * After loss_timeout the writes that were sent fail and can be repeated over another path. By
  * then the target must have noticed the loss, so that it no longer begins to execute the old
- * writes. For that it needs up to RNBD_KEEPALIVE_MISSED + 0.5 keep-alive intervals, because it
- * checks twice per interval.
+ * writes. The target notices a loss within RNBD_KEEPALIVE_MISSED + 0.5 keep-alive intervals,
+ * because it checks twice per interval.
  */
 static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 {
@@ -392,7 +392,7 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
 {
 	char wanted_text[RNBDC_VALUE_SIZE], has_text[RNBDC_VALUE_SIZE];
 
-	/* rnbdc_options.given has only flags that the attach sets, so the session lacks the flag. */
+	/* rnbdc_options.given has only flags that the attach sets: the session lacks this one. */
 	if (row->type == RNBDC_OPTION_FLAG && !row->words) {
 		rnbdc_errmsg_set(errmsg,
 				 "--%s: the session does not have it; omit it, or use --new-session",

@@ -69,8 +69,8 @@ struct rnbdc_session_options {
  * @fast_io_fail: seconds without an attachment after which I/O fails, except writes that
  *	were already sent; 0: I/O waits without this limit
  * @loss_timeout: seconds without an attachment after which the disk fails and the client no
- *	longer reconnects it; rnbdc_loss_timeout() and rnbdc_silent_since() can prolong them;
- *	0: the client reconnects without a time limit
+ *	longer reconnects it; rnbdc_loss_timeout() and rnbdc_silent_since() can prolong the
+ *	time; 0: the client reconnects without a time limit
  */
 struct rnbdc_disk_options {
 	char export[RNBD_EXPORT_NAME_SIZE];

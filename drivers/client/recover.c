@@ -4,26 +4,27 @@
  *
  * Operation
  *
- * recover_work tears down the old connection: it suspends the disks, drains all
- * queue pairs and only then returns the requests in flight to the block layer, to
- * be sent again or to fail (disk_recover.c). Then it tries to connect, with
+ * After a loss, recover_work tears down the old connection: it suspends the disks, drains
+ * all queue pairs and only then takes the requests in flight back. They wait in the block
+ * layer, fail or are held (disk_recover.c). Then recover_work tries to connect, with
  * growing pauses and a higher epoch each time, as long as a disk needs the session. The
- * session is live as soon as queue 0 is connected; further.c connects the other queues.
+ * session is live as soon as queue 0 has logged in; further.c connects the other queues.
  * The attach_work of each disk then attaches the export again. The target grants this only
- * when its storage holds no request of an older attachment, so an old copy of a request
- * cannot be executed after the request is sent again. If the target closes only the
- * attachment of one disk, only attach_work of this disk runs.
+ * when its storage holds no request of an older attachment of the disk, so an old copy of a
+ * request cannot be executed after the request is sent again. If only the attachment of one
+ * disk ends, only attach_work of this disk runs.
  *
  * An export with another incarnation has possibly lost writes that were acknowledged
  * but not flushed. If the disk has such writes, all its I/O fails, because a failed
  * flush alone would report the loss to only one of several users of the disk.
  *
  * A deactivated disk fails all I/O permanently, while other disks keep using the session.
- * When all disks of a session have failed, its connection ends.
+ * When all disks of a session have failed or are closing, its connection ends.
  *
- * Ownership: recover_work owns the connection from the loss until rnbdc_go_live(). At other
- * times the attach that makes the first connection, or the detach that ends the session, owns
- * it. rnbdc_recover_start() ends the ownership of the attach under recovery.lock.
+ * Ownership: The attach that creates the session owns the connection until
+ * rnbdc_recover_start() makes the session live. recover_work owns the connection from each
+ * loss until rnbdc_go_live(). The detach, or failed attach, that closes the session owns it
+ * from then on.
  *
  * Concurrency: recovery.lock serialises the changes of the connection that disks see. No task
  * holds recovery.lock while it waits for the target, so that no disk waits for another disk.
@@ -100,7 +101,7 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	return 0;
 }
 
-/* Log that a target with another UUID has answered: another machine has the address. */
+/* Log if the target has another UUID than before, because another machine has the address now. */
 static void rnbdc_note_target(const struct rnbdc_session *sess)
 {
 	const u8 *old = sess->grant.target_uuid, *new = sess->login.offer.target_uuid;
@@ -149,7 +150,7 @@ static void rnbdc_arm_loss(struct rnbdc_disk *disk)
 		queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, left);
 }
 
-/* Drain the queue pairs, return requests to the block layer and free the connection. */
+/* Suspend the disks, drain the queue pairs, take requests back and free the connection. */
 static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk = NULL;
@@ -180,7 +181,7 @@ static unsigned long rnbdc_retry_pause(u32 attempt, int error, u32 retry_ms, u32
 }
 
 /*
- * Get the milliseconds to wait for a login reply: until loss_timeout has ended for all disks, but
+ * Get the milliseconds to wait for a login reply: until loss_timeout has passed for all disks, but
  * at most RNBDC_LOGIN_MS.
  */
 static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
@@ -201,7 +202,7 @@ static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
 	return min_t(u32, RNBDC_LOGIN_MS, ms);
 }
 
-/* Try once to connect the session. Drops recovery.lock while connecting. */
+/* Try once to connect the session and make it live. Drops recovery.lock while connecting. */
 static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk;
@@ -223,13 +224,13 @@ static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	return ret;
 }
 
-/* Fail a disk after a permanent refusal, or if it has waited for too long. */
+/* Fail a disk after a permanent error. Fail the disk or its I/O if it has waited for too long. */
 static void rnbdc_check_disk(struct rnbdc_disk *disk, int error)
 {
 	/* rnbdc_recover_deactivate() waits for recovery.lock and then fails the disk. */
 	if (test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
 		return;
-	/* Requests of a host that was fenced or lost its ownership must not reach the storage. */
+	/* A host that was fenced or lost its ownership must not send requests over another path. */
 	if (error == -EKEYREVOKED)
 		set_bit(RNBDC_DISK_REVOKED, &disk->flags);
 	if (error == -EUCLEAN)
@@ -401,7 +402,7 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	rnbdc_check_disk(disk, 0);
 	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
 		return;
-	/* The first ATTACH is part of the attempt that made the connection, already counted. */
+	/* The attempt that made the connection is counted and includes the first ATTACH on it. */
 	disk->attempt += disk->asked || !disk->attempt;
 	disk->asked = true;
 	rnbdc_disk_wait(disk);
@@ -429,10 +430,11 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
  * rnbdc_disk_failed - end the attachment of a disk if the disk has failed
  * @disk: disk in any state
  *
- * If no disk needs the connection, the connection ends too. The target then drops the
- * requests that it has not yet submitted to its storage.
+ * If all disks of the session have failed or are closing, the connection ends too. When the
+ * attachment or the connection ends, the target drops the requests of the disk that it has not
+ * yet submitted to its storage.
  *
- * Context: process context, may sleep; takes recovery.lock.
+ * Context: process context, may sleep; takes disk->ctl_lock and recovery.lock.
  */
 void rnbdc_disk_failed(struct rnbdc_disk *disk)
 {
@@ -443,7 +445,7 @@ void rnbdc_disk_failed(struct rnbdc_disk *disk)
 		rnbdc_export_detach(disk, false);
 }
 
-/* Fail a disk that waits for its turn or for a connection, if loss_timeout has passed. */
+/* Test whether a disk that waits for its turn or a connection must fail. Plan the next test. */
 static void rnbdc_await(struct rnbdc_disk *disk)
 {
 	if (disk->state == RNBDC_RECONNECTING)
@@ -496,7 +498,8 @@ void rnbdc_recover_init_disk(struct rnbdc_disk *disk)
  * this function returns.
  *
  * Context: process context, may sleep; takes recovery.lock.
- * Return: 0, or -ECONNRESET if the connection or the attachment has ended already.
+ * Return: 0, or -ECONNRESET if the connection or the attachment has ended already, or the attach
+ * was aborted.
  */
 int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -547,7 +550,8 @@ void rnbdc_recover_init(struct rnbdc_session *sess)
  * @disk: disk with RNBDC_DISK_DETACH set
  *
  * A live session stays live, so that the target can answer the requests of the disk. On
- * return the capacity of the disk no longer changes, and no event about the disk is queued.
+ * return the capacity of the gendisk no longer changes, and event_work has reported the
+ * changes of state that were recorded so far.
  *
  * Context: process context, may sleep; takes recovery.lock.
  */
@@ -563,7 +567,7 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	else if (disk->state == RNBDC_RECONNECTING)
 		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* A later run of resize_work sees RNBDC_DISK_DETACH and changes nothing. */
+	/* A later run of resize_work sees RNBDC_DISK_DETACH and does not change the gendisk. */
 	cancel_delayed_work_sync(&disk->resize.resize_work);
 	/* Wait for the present holder of recovery.lock; later holders see RNBDC_DISK_DETACH. */
 	mutex_lock(&sess->recovery.lock);

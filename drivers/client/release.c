@@ -74,7 +74,7 @@ static void rnbdc_disk_release(struct kref *ref)
 
 /**
  * rnbdc_disk_put - drop a reference of a disk
- * @disk: disk, which is freed with its last reference, and can be the last user of its session
+ * @disk: disk; dropping the last reference frees it, and can also free its session
  *
  * Context: process context, may sleep.
  */

@@ -12,9 +12,10 @@
  *
  * Ownership: Both structs belong to the disk.
  *
- * Concurrency: recovery.lock serialises the changes. Until an RCU grace period has passed
- * after a change, a task in queue_rq can use the former struct and leave a request in an open
- * frame. The caller waits for the grace period and then sends the frame (further.c).
+ * Concurrency: recovery.lock serialises the changes. Unless the disk is suspended, a task in
+ * queue_rq can use the former struct until an RCU grace period has passed after a change, and
+ * leave a request in the open frame of the former queue. further.c therefore waits for the
+ * grace period and then sends that frame.
  *
  * Errors: none.
  */

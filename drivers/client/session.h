@@ -50,7 +50,8 @@ struct rnbdc_queue;
  * @RNBDC_SESS_NEW: the first connection is being established
  * @RNBDC_SESS_LIVE: connected
  * @RNBDC_SESS_LOST: the connection is lost; recovery replaces it as long as a disk needs it
- * @RNBDC_SESS_CLOSED: the last user has left; no further connection will be made
+ * @RNBDC_SESS_CLOSED: the last disk has left, the first connection has failed, or the
+ *	discovery has ended; no further connection will be made
  */
 enum rnbdc_session_state {
 	RNBDC_SESS_NEW,
@@ -60,8 +61,8 @@ enum rnbdc_session_state {
 };
 
 /*
- * Limits of rnbdc_session.max_segments. The minimum suffices for 64 KiB in separate 4 KiB
- * pages; the maximum bounds the size of a table of gather entries.
+ * Limits of rnbdc_session.max_segments in transfer mode "zero-copy". The minimum suffices for
+ * 64 KiB in separate 4 KiB pages; the maximum bounds the size of a table of gather entries.
  */
 #define RNBDC_SEGMENTS_MIN	16u
 #define RNBDC_SEGMENTS_MAX	256u
@@ -97,20 +98,20 @@ enum rnbdc_auth_step {
 #define RNBDC_TABLES_MIN	4
 
 /* Bits of rnbdc_session.flags */
-#define RNBDC_SESS_ABORTED	0	/* the requester of the discovery is gone */
+#define RNBDC_SESS_ABORTED	0	/* the discovery was aborted, see abort.c */
 
 /**
- * struct rnbdc_conn - RDMA resources of the connection; all members except @segments are
- *	cleared when the connection is released
+ * struct rnbdc_conn - RDMA resources of the connection; all members except @segments and
+ *	@nr_segments are cleared when the connection is released
  * @dev: RDMA device while connected, otherwise NULL; cleared under rnbdc_session.conn_lock
  * @pd: protection domain while connected, otherwise NULL; freed under
  *	rnbdc_session.conn_lock
- * @max_sge: most gather entries of one RDMA WRITE
- * @max_sge_rd: most scatter entries of one RDMA READ
+ * @max_sge: largest number of gather entries of one RDMA WRITE
+ * @max_sge_rd: largest number of scatter entries of one RDMA READ
  * @quirks: work-arounds that the device of the connection needs
  * @segments: segments of the pool by slot, while connected; a slot without a segment has 0
  *	units. The table is kept for the next connection
- * @nr_segments: members of @segments
+ * @nr_segments: number of members of @segments
  */
 struct rnbdc_conn {
 	struct ib_device *dev;
@@ -123,10 +124,10 @@ struct rnbdc_conn {
 };
 
 /**
- * struct rnbdc_bounce - a chunk of bounce memory
+ * struct rnbdc_bounce - contiguous pages of bounce memory
  * @virt: kernel address
  * @dma: DMA address, valid if @mapped
- * @mapped: the chunk is mapped for the device
+ * @mapped: the pages are mapped for the device
  */
 struct rnbdc_bounce {
 	void *virt;
@@ -137,7 +138,7 @@ struct rnbdc_bounce {
 /**
  * struct rnbdc_lease - growth and shrinking of the pool, see lease.c
  * @want: size of the pool that the client last requested with WANT, in units; 0 before the
- *	first WANT; written by @lease_work under the lock of the session
+ *	first WANT of the connection; written by @lease_work under the lock of the session
  * @held: units of the segments in rnbdc_conn.segments; protected by the lock of the session
  * @slot: slot of the segment to be released next, valid if @generation is not 0; used by
  *	@lease_work only
@@ -149,8 +150,8 @@ struct rnbdc_bounce {
  * @grants: number of segments granted after the login; written by the completion handler of
  *	queue 0
  * @releases: number of segments whose release the target has confirmed; written like @grants
- * @reclaims: number of segments that the target has asked the client to return; written like
- *	@grants
+ * @reclaims: number of segments that the target has asked the client to return, and that the
+ *	client had not already closed; written like @grants
  * @lease_work: requests segments and releases them; on rnbdc_timer_wq
  */
 struct rnbdc_lease {
@@ -174,7 +175,8 @@ struct rnbdc_lease {
  *	RNBDC_LOGIN_NONE
  * @offer: limits and properties that the login reply grants
  * @granted: @offer is valid; set with a release by the completion handler
- * @nr_segments: segments of the pool that the target has announced after the login reply
+ * @nr_segments: number of segments of the pool that the target has announced after the login
+ *	reply
  * @exports: list of exports that a discovery fills; NULL if the session is for a disk
  * @reply_ms: milliseconds to wait for the login reply
  * @retry_ms: milliseconds that the target requests until the next attempt; 0 if it requests
@@ -199,7 +201,7 @@ struct rnbdc_login {
  *	xchg()
  * @session_key: keyed HMAC transform that holds the key of the session, which queues other
  *	than 0 use to join; replaced by the connecting thread after a login
- * @authenticated: both ends proved the secret at the latest successful login
+ * @authenticated: at the latest successful login, both ends proved that they know the secret
  * @step: progress of the authentication
  * @req: connection request of queue 0, which the proofs cover
  * @text: data that the proofs authenticate; written by the connecting thread, except
@@ -229,8 +231,8 @@ struct rnbdc_auth {
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under rnbdc_session.lock
  * @next_try: jiffies of the next attempt to connect; written by recover_work
- * @further_tried: the client has tried to connect each queue other than 0 since the session
- *	became live
+ * @further_tried: a run of further_work, which tries to connect each queue other than 0, has
+ *	ended since the session became live
  * @nr_turns: number of disks that are attaching again now, see turn.c; protected by the lock
  *	of the session
  * @turns: disks that wait for a turn, linked by rnbdc_disk.turn; protected by the lock of the
@@ -258,8 +260,9 @@ struct rnbdc_recovery {
 
 /**
  * struct rnbdc_session_stats - counters of a session
- * @connections_lost: number of lost connections
- * @reconnects: number of lost connections that were replaced
+ * @connections_lost: number of times that the live session lost its connection, except when
+ *	all its disks had failed or were closing
+ * @reconnects: number of times that recovery has made the session live again
  * @proto_errs: number of protocol errors of the target
  */
 struct rnbdc_session_stats {
@@ -269,10 +272,10 @@ struct rnbdc_session_stats {
 };
 
 /**
- * struct rnbdc_session - the connection to a target and its disks
+ * struct rnbdc_session - a session with a target: its connection, pool and disks
  * @ref: references of the disks, and of a discovery
- * @entry: entry of the list of sessions that disks may join; protected by
- *	rnbdc_disks_lock
+ * @entry: entry of the list of sessions that are not closed, which has no sessions of
+ *	discoveries; protected by rnbdc_disks_lock
  * @users: number of disks that use the session or wait for its connection; protected by
  *	rnbdc_disks_lock
  * @opt: requested options of the session; constant
@@ -280,7 +283,7 @@ struct rnbdc_session_stats {
  * @id: UUID of the session; constant
  * @attempt: number of the latest attempt to make a connection, from 1; written by the
  *	connecting thread: attach, recover_work or further_work
- * @epoch: number of the attempt that made the latest connection of queue 0; written under
+ * @epoch: number of the latest attempt to connect queue 0, successful or not; written under
  *	@lock
  * @lock: protects @state, @disks and the states of the disks
  * @state: enum rnbdc_session_state; written by state.c only
@@ -290,7 +293,8 @@ struct rnbdc_session_stats {
  * @conn_lock: prevents the release of the connection's resources while a task reads them
  * @grant: limits granted by the target; replaced only together with the connection
  * @nr_queues: used members of @queues; constant after the first login
- * @nr_connected: number of connected queues; written under recovery.lock
+ * @nr_connected: number of connected queues; written under recovery.lock, or when the session is
+ *	closed
  * @further_error: error message of the latest failed attempt to connect a queue other than
  *	0; empty if all are connected; protected by @lock
  * @nr_poll: number of polled queues, which are the last used members of @queues
@@ -301,8 +305,8 @@ struct rnbdc_session_stats {
  * @tables: pool of tables of @max_segments gather entries, for requests with many pieces
  * @max_segment_size: largest memory piece in bytes, a limit of the device of the first
  *	connection; constant after that
- * @early_release: the pool space of a read is released as soon as its RDMA READ is
- *	posted, with a send fence; written by sysfs without a lock
+ * @early_release: the pool space of a read is free as soon as its RDMA READ is posted, and
+ *	the next SEND or RDMA WRITE has a send fence; written by sysfs without a lock
  * @space: space of the pool
  * @stall_work: starts hardware queues that waited for space, see stall.c; on
  *	rnbdc_timer_wq
@@ -409,7 +413,7 @@ static inline u32 rnbdc_requested_queues(const struct rnbdc_session *sess)
  * because it carries the login.
  *
  * Context: any.
- * Return: number of queues, less than @queues.
+ * Return: number of polled queues, less than @queues.
  */
 static inline u32 rnbdc_poll_share(const struct rnbdc_session *sess, u32 queues)
 {

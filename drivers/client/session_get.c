@@ -2,21 +2,21 @@
 /*
  * Choice of the session of a disk: it joins an existing session or creates one.
  *
- * Operation: All disks that a host attaches at one address share a session. The option
- * new_session gives a disk a session that no other disk uses. The first attach creates the
- * session and connects it, and other attaches wait until it is connected. The last disk that
- * leaves the session closes it.
+ * Operation: By default, all disks with the same target address, port and host id share a
+ * session. The option new_session gives a disk a session that no other disk uses. The first
+ * attach creates the session and connects it, and other attaches wait until it is connected.
+ * The last disk that leaves the session closes it.
  *
- * Ownership: sess->users counts each disk that uses the session. Each of these disks also
- * holds a reference.
+ * Ownership: sess->users counts each disk that uses the session or waits for its connection.
+ * Each of these disks also holds a reference.
  *
  * Concurrency: rnbdc_disks_lock protects the list of sessions and the numbers of users. A
- * session is on the list while disks may join it.
+ * session is on the list from its creation by an attach until a task closes the session.
  *
  * Errors: If an explicit option of the attach contradicts the session, the attach fails and
  * the message names the option. An attach with a secret fails if the session is not
  * authenticated. If the attach that creates a session fails to connect it, each waiting
- * attach tries to create a session itself.
+ * attach begins again: it joins another session or creates one.
  */
 
 #include <linux/err.h>
@@ -58,7 +58,7 @@
 /* Milliseconds that the last user of a session waits for DETACHED */
 #define RNBDC_LEAVE_MS		2000
 
-/* Sessions that disks may join; protected by rnbdc_disks_lock */
+/* Sessions that attaches have created and that are not closed; protected by rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
 /* Serial number of the session that was added to the list last; protected by rnbdc_disks_lock */
 static u32 rnbdc_last_serial;
@@ -159,7 +159,7 @@ static bool rnbdc_session_settled(struct rnbdc_session *sess)
 static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
 			      struct rnbdc_errmsg *errmsg)
 {
-	/* A first connection can take long. A lost target possibly never returns: wait less. */
+	/* A first connection can take long. Wait less after a loss, which is possibly permanent. */
 	u32 ms = READ_ONCE(sess->state) == RNBDC_SESS_LOST ? RNBDC_JOIN_MS : RNBDC_LOGIN_MS;
 	unsigned long until = jiffies + msecs_to_jiffies(ms);
 
@@ -181,7 +181,7 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
 }
 
-/* Refuse a secret for a session whose target has not proved that it knows the secret. */
+/* Refuse an attach with a secret to an unauthenticated session; the secret is not compared. */
 static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
 				    const struct rnbdc_options *opt, struct rnbdc_errmsg *errmsg)
 {
@@ -193,8 +193,9 @@ static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
 }
 
 /*
- * Wait until the target has ended all attachments. If the connection ended earlier, the
- * target would treat that as a loss and keep the memory of the session for a reconnect.
+ * Wait until the target has ended all attachments, at most RNBDC_LEAVE_MS. If the connection
+ * ended earlier, the target would treat that as a loss and keep the memory of the session for a
+ * reconnect.
  */
 static void rnbdc_session_await_detached(struct rnbdc_session *sess)
 {
@@ -234,8 +235,8 @@ void rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 }
 
 /*
- * Join an existing session. If there is none, add @new to the list and return it; @new may
- * be NULL.
+ * Join an existing session. If there is none, or the attach requests a session of its own, add
+ * @new to the list and return it; @new may be NULL.
  */
 static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 						const struct rnbdc_options *opt,
@@ -270,8 +271,8 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
  *
  * The caller must later call rnbdc_session_leave() and drop the reference.
  *
- * Context: process context, may sleep until another attach has connected the session; ends
- * early after a request on opt->abort.
+ * Context: process context, may sleep until another attach or recovery has connected the
+ * session; ends early when an abort is requested in opt->abort.
  * Return: the session with a reference, or an ERR_PTR: -EINVAL if an option or the secret
  * contradicts the session, -ETIMEDOUT if the session was not connected in time, -EINTR
  * after a request to abort, or an error of rnbdc_session_alloc().

@@ -15,8 +15,9 @@
  * tags and units. So a part of each resource is reserved while some hardware queues hold no
  * tag: one tag for each of these hardware queues, at most half of the tags; pool space for the
  * largest request of each of them, at most an eighth of the pool; and send-queue entries for
- * one request of the largest size. The first request of a hardware queue may use the reserved
- * tags and entries, the first request of a disk most of the reserved space (share.h).
+ * one request of the largest size, at most half of the entries. The first request of a hardware
+ * queue may use the reserved tags and entries, the first request of a disk at least half of the
+ * reserved space (share.h).
  *
  * The threshold leaves some tags of a queue free even if a single disk uses the queue. So a
  * queue has more wire tags than the depth of a disk, and a single disk reaches its depth.
@@ -56,7 +57,8 @@ RNBD_PARAM_UINT(disk_share, 8, 1, 65535,
  * @depth: requests of one disk that may be in flight on the queue
  *
  * Context: any.
- * Return: number of tags with which one disk alone reaches @depth at the default disk_share.
+ * Return: number of tags with which one disk alone reaches @depth at the default disk_share, at
+ * most RNBD_DEPTH_MAX.
  */
 u32 rnbdc_wire_depth(u32 depth)
 {
@@ -124,7 +126,7 @@ static u32 rnbdc_idle_others(const struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_spare_units - get the units that the first request of a disk leaves for others
+ * rnbdc_spare_units - get the units that the first request of a disk must leave for others
  * @hwq: hardware queue of the disk
  * @units: number of units of the request
  *
@@ -140,8 +142,8 @@ u32 rnbdc_spare_units(const struct rnbdc_hwq *hwq, u32 units)
 }
 
 /*
- * Get the number of units of a session that are not allocated to any request. Units in use in
- * closed segments, which hung storage can keep for long, no longer count as part of the pool.
+ * Get the number of units of a session that are not allocated to any request. Closed segments are
+ * left out, with their units in use: hung storage can keep these units for long.
  */
 static u32 rnbdc_free_units(const struct rnbdc_session *sess)
 {
@@ -173,7 +175,7 @@ static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 f
 	if (rnbdc_below_share(units.all - free, more, free, reserve, factor))
 		return true;
 	units.held = rnbdc_disk_units(hwq->disk);
-	/* The space kept for a turn already includes what a first request leaves for others. */
+	/* A turn begins only when the units that a first request must leave free are free, too. */
 	if (!units.held && READ_ONCE(hwq->waiter.turn))
 		return true;
 	units.free = rnbdc_free_units(sess);
@@ -193,7 +195,7 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
 {
 	const struct rnbdc_queue *q = hwq->queue;
 
-	/* So many tags are free that no hardware queue can exceed its share. */
+	/* So many tags are free that no hardware queue exceeds its share with one more tag. */
 	if (likely(2 * q->nr_free_tags > q->nr_tags + 2 * q->nr_idle + 1))
 		return true;
 	return rnbdc_tags_below_share(hwq, READ_ONCE(disk_share));
@@ -233,11 +235,12 @@ bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
  * rnbdc_may_start - test the low watermarks of a hardware queue
  * @hwq: stopped hardware queue
  *
- * The hardware queue starts if it holds fewer tags, and its disk fewer units, than a low
- * watermark: three quarters of the unreserved number if the resource was refused; the share if
- * it was not, or if the number of tags or the size of the pool has changed since. In the second
- * case the next request takes the resource or notes the lack again: while storage hangs, no
- * completion would start the hardware queue later.
+ * A hardware queue that holds tags starts if send-queue entries are free, if its share allows one
+ * more tag, and if the share of its disk allows one more unit. If tags or units were refused,
+ * this test uses the factor 3 in place of a larger disk_share, so that clearly more must be free
+ * than at the refusal. If the number of tags or the size of the pool has changed since the
+ * refusal, the test uses disk_share: the next request then takes the resource or notes the lack
+ * again. While storage hangs, no completion would start the hardware queue later.
  *
  * Context: any; the lock of the queue's ring held.
  * Return: true if the caller must start the hardware queue.
@@ -248,7 +251,7 @@ bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 	u32 share = READ_ONCE(disk_share), low = min(share, 3u);
 	u32 units = READ_ONCE(q->sess->space.units);
 
-	/* If the disk holds no space, start @hwq: it then takes space or waits as in waiter.c. */
+	/* If the disk holds no space, skip this test: @hwq then takes space or waits (waiter.c). */
 	if (hwq->lacks && rnbdc_disk_units(hwq->disk) &&
 	    !rnbdc_units_below_share(hwq, hwq->lacks, share))
 		return false;

@@ -57,12 +57,12 @@ static inline bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved,
 }
 
 /**
- * rnbdc_first_reserve - get the units that the first request of a disk leaves for others
+ * rnbdc_first_reserve - get the units that the first request of a disk must leave for others
  * @units: units of the request
  * @idle: number of other hardware queues of the session that hold no wire tag
- * @reserve: most units that are reserved for disks without a request
+ * @reserve: upper limit of the units that are reserved for disks without a request
  *
- * A small request leaves only few units. If it had to leave many, none of several idle disks
+ * A small request must leave only few units. If it had to leave many, none of several idle disks
  * could use the last free units while the storage of other disks hangs.
  *
  * Return: number of units; at most half of @reserve.
@@ -76,10 +76,10 @@ static inline u32 rnbdc_first_reserve(u32 units, u32 idle, u32 reserve)
  * rnbdc_units_allowed - test whether a disk may take more pool space
  * @units: space of the disk and of its session
  * @more: additional units to take
- * @reserve: most units that are reserved for disks without a request
+ * @reserve: upper limit of the units that are reserved for disks without a request
  * @factor: see rnbdc_below_share()
  *
- * Only the first request of a disk may use the reserve. The limit is per disk and not per
+ * Only a disk that holds no units may take units of the reserve. The rule is per disk and not per
  * hardware queue, because a disk whose storage hangs can have many hardware queues.
  *
  * Return: true if the disk may take @more.

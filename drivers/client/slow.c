@@ -8,20 +8,21 @@
  * detect a dead target. So when a request times out (io_timeout), the client counts and
  * logs it, restarts its timer, and asks the target whether it still executes the request
  * (QUERY entry). The connection ends if the target does not know the request, or does not
- * answer the query within another io_timeout; the request is then sent again over the next
- * connection. If a request is unanswered for longer than io_limit, the disk gives up its
- * attachment and attaches the export again. The policy of the disk decides whether I/O waits
- * or fails during that time.
+ * answer the query within another io_timeout; recover.c then handles the request as after any
+ * loss. If a request is unanswered for longer than io_limit, the client abandons the attachment
+ * of the disk and attaches the export again. The policy of the disk decides whether I/O waits
+ * or fails until the export is attached again.
  *
  * Neither a detach nor an attach, which reads the partition table, waits for slow
  * storage: when a request times out during a detach or an attach, all I/O of the disk fails.
  *
  * Each queue has at most one query in flight; after its answer the client sends the next query.
- * The target sends replies and answers in order. So if the target does not know a request, and
- * no reply to the request has arrived before the answer, the target has lost the request.
+ * On a queue, the target sends replies to requests and answers to queries in order. So if the
+ * target answers that it does not know a request, and no reply to the request has arrived before
+ * this answer, the target has lost the request.
  *
- * An answered request waits only for its RDMA READ or SEND, or for its completion by
- * the block layer. If such a request times out twice in this state, the connection ends.
+ * A request that was answered or ended early waits only for its RDMA READ or SEND, or for its
+ * completion by the block layer. If it times out twice in this state, the connection ends.
  *
  * Ownership: Nothing is allocated. q->query.req points to a request in flight; complete.c
  * and orphan.c clear it when the request ends.
@@ -104,7 +105,8 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
  * @RNBDC_TIMEOUT_WAIT: let the request wait longer
  * @RNBDC_TIMEOUT_LOST: end the connection
  * @RNBDC_TIMEOUT_FAIL: fail the request
- * @RNBDC_TIMEOUT_CLOSE: give up the attachment of the disk
+ * @RNBDC_TIMEOUT_CLOSE: abandon the attachment of the disk, and attach the export again unless
+ *	the disk is ending
  */
 enum rnbdc_timeout {
 	RNBDC_TIMEOUT_WAIT,
@@ -113,7 +115,7 @@ enum rnbdc_timeout {
 	RNBDC_TIMEOUT_CLOSE,
 };
 
-/* Decide about a timed-out request. @reason has no meaning if RNBDC_TIMEOUT_WAIT is returned. */
+/* Decide about a timed-out request. *@reason is valid only for a result other than WAIT. */
 static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 					  unsigned int timeout, const char **reason)
 {
@@ -121,7 +123,7 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 
 	lockdep_assert_held(&q->ring.lock);
 
-	/* The connection is being torn down. */
+	/* The connection has failed: recovery takes the request back. */
 	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
 		return RNBDC_TIMEOUT_WAIT;
 	if (req->state != RNBDC_REQ_SENT) {
@@ -141,7 +143,10 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 	*reason = "a request was not answered within io_limit";
 	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
 		return RNBDC_TIMEOUT_CLOSE;
-	/* The frame waits for credits; missing keep-alives end the connection of a dead target. */
+	/*
+	 * The frame is still open: it is sent when an earlier SEND completes. If that SEND
+	 * fails, the connection ends.
+	 */
 	if (!rnbdc_req_posted(req))
 		return RNBDC_TIMEOUT_WAIT;
 	if (!req->slow)
@@ -189,7 +194,7 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 
 	switch (todo) {
 	case RNBDC_TIMEOUT_LOST:
-		/* Teardown ends the request, after the device has released its pages. */
+		/* Teardown takes the request back, after the device has released its pages. */
 		rnbdc_session_fail(q->sess, reason);
 		break;
 	case RNBDC_TIMEOUT_CLOSE:

@@ -6,11 +6,11 @@
  *
  * The target grants segments of registered memory. The slot of a segment determines the
  * numbers of its units. The generation tells successive segments of one slot apart. Units
- * form blocks of 64 KiB, or larger ones if the largest request would otherwise not fit
- * RNBD_EXTENTS_MAX blocks. A block is either free or belongs to a queue, which allocates its
+ * form blocks of 64 KiB, or larger ones if the largest request would otherwise need more than
+ * RNBD_EXTENTS_MAX - 1 blocks. A block is either free or belongs to a queue, which allocates its
  * units (cache.c). A queue takes either enough free blocks for its need or none. A block
- * becomes free only when no work request of its queue names it. So another queue can use
- * it, or the client can release its segment.
+ * becomes free only when no work request of its queue names it. After that another queue can
+ * use it, or the client can release its segment.
  *
  * Nothing is allocated from a closed segment. A closed segment is empty when none of its blocks
  * belongs to a queue; rnbdc_space.kick then makes the session call rnbdc_space_next_empty().
@@ -19,8 +19,8 @@
  * while there is a connection. After that they are kept for the next connection, until
  * rnbdc_space_exit() frees them.
  *
- * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it only when they take or
- * return blocks, which is rare.
+ * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it only when they take, park
+ * or return blocks, or when a hardware queue lacks or awaits space, which is rare.
  *
  * Errors: A segment that the target must not grant is refused with a negative errno.
  */
@@ -29,7 +29,7 @@
 
 #include "space.h"
 
-/* Units of a block, unless the largest request needs larger blocks. */
+/* Units of a block, unless the largest request needs larger blocks or the slots are smaller. */
 #define RNBDC_BLOCK_UNITS	16u
 
 /* Largest number of blocks that a queue takes at once although its request needs fewer. */
@@ -231,11 +231,11 @@ struct rnbdc_segment *rnbdc_block_segment(const struct rnbdc_space *space, u32 b
 /**
  * rnbdc_block_units - get the size of a block
  * @space: pool
- * @block: block of a granted segment; if no queue owns the block, rnbdc_space.lock must be
- *	held
+ * @block: block of a granted or closed segment; if no queue owns the block, rnbdc_space.lock
+ *	must be held
  *
  * Context: any.
- * Return: units; the last block of a segment may be smaller than the others.
+ * Return: units; the last block of a segment can be smaller than the others.
  */
 u32 rnbdc_block_units(const struct rnbdc_space *space, u32 block)
 {
@@ -283,7 +283,10 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 		if (blocks > RNBD_EXTENTS_MAX)
 			blocks = RNBD_EXTENTS_MAX;
 		nr = rnbd_pool_alloc(&space->blocks, blocks, runs, RNBD_EXTENTS_MAX);
-		/* This cannot fail: enough units are free. After a small block the loop goes on. */
+		/*
+		 * This cannot fail: enough units are free. If the smaller last block of a
+		 * segment was taken, the loop takes another block.
+		 */
 		if (WARN_ON_ONCE(nr < 0))
 			break;
 		for (i = 0; i < nr; i++)
@@ -295,7 +298,7 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 }
 
 /**
- * rnbdc_space_give - make a block of a queue free
+ * rnbdc_space_give - make a block of a queue free, or drop it if its segment is closed
  * @space: pool
  * @block: block that no request and no work request of its queue names
  *
@@ -338,7 +341,7 @@ static struct rnbdc_segment *rnbdc_space_segment(struct rnbdc_space *space, u32 
  * @units: size in units; a multiple of the block size in all but one segment of the pool
  *
  * Context: any.
- * Return: 0, -EINVAL if @slot or @units are out of range, or -EBUSY if the slot is in use.
+ * Return: 0, -EINVAL if @slot or @units are not valid, or -EBUSY if the slot is in use.
  */
 int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation, u32 units)
 {
@@ -483,7 +486,7 @@ bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generatio
 /**
  * rnbdc_space_remove_segment - remove a released segment from a pool
  * @space: pool
- * @slot: slot of the segment; the slot may be granted again
+ * @slot: slot of the segment; afterwards the target may grant another segment in this slot
  * @generation: number of the grant
  *
  * Context: any.

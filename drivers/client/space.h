@@ -18,7 +18,7 @@ struct rnbdc_space;
 #define RNBDC_SPACE_SCARCE	1u	/* little space is free, see rnbdc_space_update() */
 #define RNBDC_SPACE_WAITERS	2u	/* a hardware queue waits for space */
 #define RNBDC_SPACE_TURNS	4u	/* a hardware queue has a turn to allocate */
-#define RNBDC_SPACE_CLOSING	8u	/* a queue has yet to park blocks of a closed segment */
+#define RNBDC_SPACE_CLOSING	8u	/* blocks of a closed segment must be parked (cache.c) */
 
 /* End of a list of blocks */
 #define RNBDC_NO_BLOCK		U32_MAX
@@ -28,8 +28,8 @@ struct rnbdc_space;
  * @RNBDC_SEGMENT_NONE: the slot has no segment
  * @RNBDC_SEGMENT_GRANTED: queues may allocate in the segment
  * @RNBDC_SEGMENT_CLOSING: closed: its space can still be in use, but is not allocated again
- * @RNBDC_SEGMENT_EMPTY: no request and no work request names the segment; the client may
- *	release it
+ * @RNBDC_SEGMENT_EMPTY: closed, and rnbdc_space_next_empty() has returned the segment: no request
+ *	and no work request names it, so the client may release it
  */
 enum rnbdc_segment_state {
 	RNBDC_SEGMENT_NONE,
@@ -60,7 +60,7 @@ struct rnbdc_segment {
  * @closing: the block is parked, see cache.c
  *
  * Protected by the lock of the queue to which the block belongs. A queue writes here only
- * when it takes a block or gives it up.
+ * when it takes, parks or returns the block.
  */
 struct rnbdc_block {
 	u32 next;
@@ -101,7 +101,7 @@ struct rnbdc_cache {
 };
 
 /**
- * struct rnbdc_waiter - a hardware queue that may wait for space
+ * struct rnbdc_waiter - wait of a hardware queue for space
  * @entry: entry of rnbdc_space.waiters, or of rnbdc_space.turns if @turn is set
  * @cache: blocks of the queue that the hardware queue uses; constant
  * @need: units that its request needs
@@ -111,8 +111,9 @@ struct rnbdc_cache {
  *	became the first in the list
  * @waiting: the waiter is in the list of waiters
  * @turn: the hardware queue has a turn: it may allocate before all others that wait
- * @started: rnbdc_space_next_turn() has returned the waiter
- * @again: the turn ended without an allocation, so the next wait begins in front of all
+ * @started: rnbdc_space_next_turn() has returned the waiter, and the hardware queue has not
+ *	stopped since
+ * @again: the allocation in the latest turn has failed, so the next wait begins in front of all
  *	others
  *
  * Protected by rnbdc_space.lock.
@@ -155,7 +156,7 @@ struct rnbdc_waiter {
  * @lacks: a request has lacked space since the pool last grew or rnbdc_space_reset_lack()
  *	was called; read without the lock
  * @partial: a segment has a block that is smaller than the others
- * @strict: no other request may allocate before the first waiter
+ * @strict: while hardware queues wait, only those with a turn may allocate
  * @waiters: waiting hardware queues, first in, first out
  * @turns: hardware queues with a turn, which may allocate before @waiters
  */

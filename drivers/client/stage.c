@@ -15,8 +15,8 @@
  * its RDMA READ is posted. The next SEND or RDMA WRITE must not overtake that READ:
  * the responder executes the READ again if its response is lost, and would then read
  * the data of a later request in the same space. q->send_fence is the last request of
- * the latest batch of such READs. It is cleared when a work request with IB_SEND_FENCE
- * is posted, or when the batch completes.
+ * the latest batch of such READs. The pointer is cleared when a work request gets
+ * IB_SEND_FENCE, or when the batch completes.
  *
  * Ownership
  *
@@ -93,8 +93,8 @@ void rnbdc_stage_exit(struct rnbdc_stage *stage)
  * @q: queue that is about to post a SEND or RDMA WRITE
  *
  * Context: any, ring.lock held.
- * Return: true if the work request must carry IB_SEND_FENCE, because it is the first to be
- * posted after an RDMA READ whose extents were released early.
+ * Return: true if the work request must carry IB_SEND_FENCE, because it is the first SEND or RDMA
+ * WRITE after an RDMA READ whose extents were released early and which has not completed.
  */
 bool rnbdc_needs_send_fence(struct rnbdc_queue *q)
 {
@@ -141,8 +141,9 @@ void rnbdc_stage_post(struct rnbdc_queue *q, struct rnbdc_stage *stage)
  * @bytes: length of the piece
  * @new_req: the piece is the first piece of a request
  *
- * The piece joins the last staged operation if the two are adjacent in the pool and the
- * limits of the device allow it.
+ * The piece joins the last staged operation if the two are adjacent in one segment, the limits
+ * of the device allow it, and the operation is not signalled. The first piece of a request joins
+ * only if the module parameter coalesce is set.
  *
  * Context: any, ring.lock held.
  */

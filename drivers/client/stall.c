@@ -18,10 +18,11 @@
  * the growth does not suffice.
  *
  * If a hardware queue holds no space but its disk already holds its share, no completion of the
- * hardware queue would start it again; rnbdc_hwq.lacks marks it. stall_work starts a marked
- * hardware queue after its disk has freed space, or at the next tick. Until then the hardware
- * queues of the disk that hold space take no more. A marked hardware queue does not wait in the
- * list of the session, because a disk whose storage hangs would block the other disks there.
+ * hardware queue would start it again; rnbdc_hwq.lacks marks it. When the disk has freed space,
+ * and at each tick, stall_work starts a marked hardware queue if the share of its disk allows
+ * that. Until then the hardware queues of the disk that hold space take no more. A marked
+ * hardware queue does not wait in the list of the session, because a disk whose storage hangs
+ * would block the other disks there.
  *
  * Ownership: The lists of stalled hardware queues hold no references. Disks leave the
  * lists before they are freed.
@@ -50,7 +51,7 @@
 #include "stall.h"
 #include "trace.h"
 
-/* Jiffies between two calls of rnbdc_space_tick(). */
+/* Least number of jiffies between two calls of rnbdc_space_tick(). */
 #define RNBDC_STALL_TICK	(HZ / 10)
 
 /* Clear rnbdc_hwq.lacks: the hardware queue has space or is about to try again. */
@@ -92,7 +93,7 @@ static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 
 /**
  * rnbdc_hwq_use - begin or end the use of a struct rnbdc_hwq for new requests
- * @hwq: hardware queue; may still have requests in flight when the use ends
+ * @hwq: hardware queue; can still have requests in flight when the use ends
  * @use: true if requests are submitted through @hwq from now on, false if no longer
  *
  * After the use has ended, a completion handler can still start the hardware queue, until
@@ -134,7 +135,7 @@ static void rnbdc_note_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
 }
 
 /**
- * rnbdc_hwq_stall - stop a hardware queue until completions start it again
+ * rnbdc_hwq_stall - stop a hardware queue until completions or stall_work start it again
  * @hwq: hardware queue
  * @stall: lacking resource; not RNBDC_STALL_POOL
  *
@@ -193,7 +194,7 @@ static void rnbdc_stall_queue_work(struct rnbdc_session *sess, unsigned long del
 
 /**
  * rnbdc_hwq_refused - stop a hardware queue because its disk may take no more pool space
- * @hwq: hardware queue for which rnbdc_may_take_units() has just failed
+ * @hwq: hardware queue for which rnbdc_may_take_units() has just returned false
  * @units: units that its request needs
  *
  * Context: any; the lock of the queue's ring held.
@@ -212,12 +213,15 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 	hwq->refused_units = smp_load_acquire(&sess->space.units);
 	rnbdc_space_lack(&sess->space);
 	if (rnbdc_may_take_units(hwq, units)) {
-		/* The pool has grown since the refusal, and no later event would start @hwq. */
+		/* The disk may take the units by now, and no later event would start @hwq. */
 		hwq->refused_units = 0;
 		rnbdc_stall_queue_work(sess, 0);
 	}
 	if (!hwq->units && hwq->in_use) {
-		/* Leave the list of waiters: space that the disk frees, or a tick, starts @hwq. */
+		/*
+		 * Leave the list of waiters: stall_work tests @hwq at each tick, and when the disk
+		 * frees space.
+		 */
 		if (READ_ONCE(hwq->waiter.turn) || READ_ONCE(hwq->waiter.waiting))
 			rnbdc_space_forget(&hwq->waiter);
 		if (!hwq->lacks) {
@@ -242,7 +246,7 @@ void rnbdc_hwq_served(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_hwq_freed - start the hardware queues of a disk that have rnbdc_hwq.lacks set
+ * rnbdc_hwq_freed - queue stall_work if a hardware queue of a disk has rnbdc_hwq.lacks set
  * @hwq: hardware queue of the disk that has freed space
  *
  * Context: any; the lock of the queue's ring held.
@@ -302,7 +306,7 @@ static void rnbdc_stall_restart(struct rnbdc_queue *q)
 	}
 }
 
-/* Collect the unused space of all queues, and start hardware queues that wait for space. */
+/* Collect the unused space of all queues. Start hardware queues with a turn, and stalled ones. */
 static void rnbdc_stall_work(struct work_struct *work)
 {
 	struct rnbdc_session *sess = container_of(to_delayed_work(work),
@@ -335,7 +339,7 @@ static void rnbdc_stall_work(struct work_struct *work)
  * cleared.
  *
  * Context: process context; takes the lock of each queue's ring.
- * Return: true if a hardware queue was refused space when the pool had its present size.
+ * Return: true if a stalled hardware queue was refused space when the pool had its present size.
  */
 bool rnbdc_stall_lacks(struct rnbdc_session *sess)
 {
@@ -400,7 +404,7 @@ void rnbdc_stall_start(struct rnbdc_session *sess)
  * rnbdc_stall_stop - stop stall_work and prevent it from running
  * @sess: session whose queues are drained and not ready for requests
  *
- * The tables of the pool are about to be freed. Disks can be added and removed until
+ * The tables of the pool are about to be cleared. Disks can be added and removed until
  * rnbdc_stall_start(), but they cannot queue stall_work.
  *
  * Context: process context, may sleep; not rnbdc_timer_wq.
@@ -412,8 +416,8 @@ void rnbdc_stall_stop(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_clear_stalled - empty the list of stalled hardware queues
- * @q: queue without a connection; recovery starts the hardware queues
+ * rnbdc_clear_stalled - empty the list of stalled hardware queues, and end waits for space
+ * @q: queue that was just closed for requests; recovery starts the hardware queues
  *
  * Context: any; the lock of the queue's ring held.
  */
@@ -443,7 +447,7 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
  * rnbdc_restart_hw_queues - take hardware queues that reached low watermarks off the list
  * @q: queue
  *
- * Context: completion handler of @q or stall_work; ring.lock held.
+ * Context: any, under RCU or in a completion handler of @q; ring.lock held.
  * Return: hardware queues that the caller must start after it has dropped the lock,
  * linked by rnbdc_hwq.next_start in the order in which they stalled; NULL if none.
  */
@@ -452,13 +456,13 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	struct rnbdc_hwq *first = NULL, **last = &first, **at = &q->stalled, *hwq;
 	u32 budget;
 
-	/* If the queue is closed for requests, the tables of the pool are possibly being freed. */
+	/* Do not use the tables of the pool while the queue is closed: teardown can clear them. */
 	if (unlikely(!q->ready))
 		return NULL;
 	rnbdc_cache_restart(&q->cache);
 	if (likely(!q->stalled) || !q->ring.live || !rnbdc_above_low_watermark(q))
 		return NULL;
-	/* Start at most one per free tag, but all if no request is in flight to start the rest. */
+	/* Start at most one per free tag, but all if no request in flight would start the rest. */
 	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
 	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {

@@ -60,7 +60,7 @@ static inline u16 rnbdc_hwq_take_tag(struct rnbdc_hwq *hwq)
 
 /**
  * rnbdc_hwq_put_tag - uncharge a wire tag from a hardware queue
- * @hwq: hardware queue whose request or orphan has given up its wire tag
+ * @hwq: hardware queue to which the wire tag of a request or an orphan was charged
  *
  * Context: any; the lock of the queue's ring held.
  */

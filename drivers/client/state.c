@@ -81,11 +81,11 @@ static const u8 rnbdc_state_next[] = {
 
 /**
  * rnbdc_schedule_events - queue event_work
- * @disk: disk on which the caller holds a reference
+ * @disk: disk that has a reference during the call: the caller holds one, or holds the lock of the
+ *	session or recovery.lock while the disk is in rnbdc_session.disks
  *
  * The queued work item holds a reference on the disk. If the work item was queued already,
- * refcount_dec() drops the surplus reference, which cannot be the last because the caller
- * holds one.
+ * refcount_dec() drops the surplus reference, which is not the last one.
  *
  * Context: any.
  */
@@ -192,7 +192,7 @@ static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
 
 /**
  * rnbdc_disk_closed - make a live disk attach again after the end of its attachment
- * @disk: disk whose attachment the target has closed or the client gives up
+ * @disk: disk whose attachment the target has closed or the client abandons
  * @reason: constant text
  *
  * Context: any; sess->lock held.
@@ -339,9 +339,9 @@ void rnbdc_disk_set_error(struct rnbdc_disk *disk, const char *text)
 }
 
 /**
- * rnbdc_disk_last_error - get the error message of the latest failed attempt to connect
+ * rnbdc_disk_last_error - get the latest error of a disk, see rnbdc_log.last_error
  * @disk: disk
- * @text: result, RNBDC_ERRMSG_SIZE bytes; empty if no attempt has failed
+ * @text: result, RNBDC_ERRMSG_SIZE bytes; empty if there was no error
  *
  * Context: any; takes the lock of the session.
  */
@@ -367,7 +367,7 @@ bool rnbdc_session_live(struct rnbdc_session *sess)
 	bool ok;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	/* A connection that failed while it was established must not become live. */
+	/* A connection that failed while it was being established must not become live. */
 	ok = !sess->recovery.broken && rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* Wake tasks that attach disks over this session: they wait for its connection. */
@@ -381,8 +381,8 @@ bool rnbdc_session_live(struct rnbdc_session *sess)
  * @disk: disk whose request to attach was granted
  *
  * Context: any; takes the lock of the session.
- * Return: true, or false if the connection or the attachment has ended already, or the
- * disk is deactivated.
+ * Return: true, or false if the connection or the attachment has ended already, or
+ * rnbdc_disk_ending() is true.
  */
 bool rnbdc_disk_live(struct rnbdc_disk *disk)
 {
@@ -527,7 +527,10 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 struct workqueue_struct *rnbdc_wq;
 /* Attaches disks again, resizes disks, makes further connections: these can wait for the target */
 struct workqueue_struct *rnbdc_attach_wq;
-/* Runs keep-alives, fast_io_fail and starts of hardware queues; recovery must not delay these */
+/*
+ * Runs keep-alives and fast_io_fail, starts hardware queues, and resizes pools; recovery must not
+ * delay these
+ */
 struct workqueue_struct *rnbdc_timer_wq;
 /* Runs reports of events, which can wait for memory and thus for I/O of a disk */
 struct workqueue_struct *rnbdc_event_wq;

@@ -9,11 +9,11 @@
  * The staged RDMA WRITEs and the SEND of the frame are posted together, the SEND last.
  * The open frame is sent when it is full, when its requests write at least frame_kb KiB,
  * so that the storage of the target starts early, or at the end of a dispatch, which is
- * its last request or the stop of the hardware queue. Exception: while the number of
- * unacknowledged frames is at least the module parameter "gather", the end of a dispatch
- * does not send the open frame, and the next acknowledgment does. So requests that
- * arrive one at a time share frames, too. The request of a read is sent in the same way;
- * complete.c fetches the data.
+ * its last request or the stop of the hardware queue. Exception: if at least as many frames
+ * as the module parameter "gather" are unacknowledged (rnbd_ring.unacked), the end of a
+ * dispatch does not send the open frame; the completion of the next SEND does. So requests
+ * that arrive one at a time share frames, too. The request of a read is sent in the same
+ * way; complete.c fetches the data.
  *
  * Flow control: a request is accepted only when send-queue entries, pool space, a
  * frame (slot and credit) and a wire tag are available. If one of these is lacking,
@@ -23,13 +23,14 @@
  * Ownership
  *
  * Pool space and wire tag belong to a request from its submission until complete.c
- * releases them. A request that is not accepted holds neither.
+ * or cancel.c releases them, or an orphan takes them over (orphan.c). A request that is
+ * not accepted holds neither.
  *
  * Concurrency
  *
- * ring.lock protects all state of a queue and is taken once per submission. In
- * transfer mode "copy", the lock is dropped while the data of a write are copied to
- * bounce memory.
+ * ring.lock protects the state of a queue that requests use, and is taken once per
+ * submission. In transfer mode "copy", the lock is dropped while the data of a write are
+ * copied to bounce memory, and then taken a second time.
  *
  * Errors
  *
@@ -167,10 +168,11 @@ static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
  * rnbdc_send_frame - send the open frame after the RDMA WRITEs staged for it
  * @q: queue with an open frame
  *
- * The SEND is signalled in two cases. If RDMA WRITEs precede the SEND, the handler of its
- * completion releases their pages and send-queue entries. If earlier requests are in flight,
- * the handler sends the open frame, in which further requests were gathered until then. If
- * the device refuses the post, the connection ends.
+ * In two cases the function sets IB_SEND_SIGNALED, because it needs the completion of the SEND.
+ * If RDMA WRITEs precede the SEND, the handler of the completion releases their pages and
+ * send-queue entries. If earlier requests are in flight, the handler sends the frame in which
+ * further requests were gathered until then. If the device refuses the post, the connection
+ * ends.
  *
  * Context: any, ring.lock held.
  */
@@ -212,7 +214,7 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 
 /*
  * At the end of a dispatch, send the open frame unless at least "gather" frames are
- * unacknowledged.
+ * unacknowledged: then rnbdc_queue_sent() sends the open frame.
  */
 static void rnbdc_flush_frame(struct rnbdc_queue *q)
 {
@@ -228,7 +230,7 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 				enum rnbdc_stall stall)
 {
-	/* No further request follows until the hardware queue is started: send the frame now. */
+	/* The stop ends the dispatch: no further request of it would send the open frame. */
 	rnbdc_flush_frame(q);
 	rnbdc_hwq_stall(hwq, stall);
 	return BLK_STS_RESOURCE;
@@ -237,7 +239,7 @@ static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 /**
  * rnbdc_free_space - release the pool space of a request
  * @q: queue
- * @req: request; may have no pool space
+ * @req: request, with or without pool space
  *
  * Context: any, ring.lock held.
  */
@@ -264,7 +266,7 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
 		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
 					    req->wire.extents);
 	if (unlikely(extents < 0)) {
-		/* Send the open frame before the stop, as in rnbdc_stall(). */
+		/* The stop ends the dispatch, as in rnbdc_stall(). */
 		rnbdc_flush_frame(q);
 		if (may)
 			rnbdc_hwq_wait(req->hwq, units);
@@ -339,7 +341,7 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 	if (unlikely(status))
 		return status;
 	if (q->sess->opt.copy && unlikely(!rnbdc_bounce_map(q, req))) {
-		/* No bounce memory: the block layer dispatches the request again after a delay. */
+		/* No memory for gather entries: the block layer retries the request later. */
 		rnbdc_free_space(q, req);
 		return BLK_STS_RESOURCE;
 	}
@@ -379,7 +381,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 	if (!ring->open) {
 		if (rnbd_inject(&rnbdc_inject_fail_ring, NULL))
 			rnbd_ring_fail(ring, "fault injected: the ring failed");
-		/* rnbd_ring_fail() does not take ring.lock, so the ring may fail at any time. */
+		/* rnbd_ring_fail() does not take ring.lock, so the ring can fail at any time. */
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
 			rnbdc_free_space(q, req);
 			return ring->live ? rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT) :

@@ -3,9 +3,9 @@
  * /sys/block/rnbdX/rnbd/ and /sys/kernel/rnbd/: state, options and counters.
  *
  * Operation: Each file holds one value. The directory of a disk shows the state of
- * the disk, and the granted limits and counters of its session, which are the same
- * for all disks of the session. Counters are kept per queue and added up when they
- * are read. They start at zero when the session is created.
+ * the disk, and the granted limits and counters of its session. The counters of the
+ * session are the same for all its disks, and start at zero when the session is
+ * created. Counters of queues are added up when they are read.
  * /sys/kernel/rnbd/violations/ counts the protocol errors of all targets by
  * kind.
  *
@@ -72,11 +72,11 @@ RNBDC_ATTR_SHOW(reason, "%s", READ_ONCE(disk->log.reason) ?: "");
 RNBDC_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&disk->sess->stats.proto_errs));
 RNBDC_ATTR_SHOW(export, "%s", disk->opt.export);
 RNBDC_ATTR_SHOW(address, "%pISpc", &disk->sess->opt.dst);
-/* Only for root: session id and host id suffice to impersonate a host without a secret. */
+/* Only for root: if a host has no secret, its session id and host id suffice to impersonate it. */
 RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", disk->sess->id);
 RNBDC_ATTR_SHOW(export_id, "%pU", disk->export_uuid);
 
-/* Show the error message of the latest failed attempt to connect or to attach. */
+/* Show the latest error: reason of a loss or deactivation, or message of a later failed attempt. */
 static ssize_t last_error_show(struct device *dev, struct device_attribute *attr,
 			       char *buf)
 {
@@ -88,8 +88,8 @@ static ssize_t last_error_show(struct device *dev, struct device_attribute *attr
 static DEVICE_ATTR_RO(last_error);
 
 /*
- * Show why the latest attempt to connect a queue other than 0 failed. The file is empty if all
- * queues are connected.
+ * Show the error of the latest failed attempt to connect a queue other than 0. The file is empty
+ * if all queues are connected.
  */
 static ssize_t connection_error_show(struct device *dev, struct device_attribute *attr,
 				     char *buf)
@@ -135,7 +135,7 @@ static DEVICE_ATTR_WO(deactivate);
 
 /*
  * Show the remote access flags that the device reports for the queue pairs, combined over
- * all queues. A value other than 0 means that the driver cannot disable remote access.
+ * all queues. A value other than 0 means that the driver has not disabled remote access.
  */
 static ssize_t remote_access_show(struct device *dev,
 				  struct device_attribute *attr, char *buf)

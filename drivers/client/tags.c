@@ -2,10 +2,11 @@
 /*
  * Wire tags of a queue: growth and shrinking of their number.
  *
- * Operation: At first the target has memory for a few requests of a connection. It
+ * Operation: At first the target has memory for a few requests of a connection. The target
  * allocates memory for more when the client asks (core/ring_resize.c). A queue uses the tags
- * below the number of requests for which the target has memory. The queue uses low tags
- * first, so that high tags become free and can be given up when few requests are in flight.
+ * below the number of requests for which the target has memory. The free tags are a stack that
+ * has low tags on top at first. So while few requests are in flight, the queue uses a few tags
+ * again and again, and the high tags are mostly free, so that their number can be reduced.
  *
  * Ownership: The stack of free tags belongs to the queue.
  *
@@ -35,7 +36,7 @@ void rnbdc_queue_grow_tags(struct rnbdc_queue *q)
 	spin_lock_irqsave(&q->ring.lock, flags);
 	/*
 	 * Insert the new tags below the free ones, and the highest at the bottom. Tags are taken
-	 * from the top, so low tags are used first.
+	 * from the top: the tags that are free now first, then the new tags from the lowest on.
 	 */
 	more = q->ring.out.depth - q->nr_tags;
 	memmove(q->free_tags + more, q->free_tags, q->nr_free_tags * sizeof(*q->free_tags));
@@ -47,7 +48,7 @@ void rnbdc_queue_grow_tags(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_queue_trim_tags - give up the wire tags from @depth on if all of them are free
+ * rnbdc_queue_trim_tags - stop using the wire tags from @depth on if all of them are free
  * @ring: ring of the queue
  * @depth: number of tags to keep
  *

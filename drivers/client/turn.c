@@ -2,11 +2,11 @@
 /*
  * Turns: limit on the number of disks of a session that attach again at the same time.
  *
- * Operation: The target accepts a limited number of unanswered ATTACH requests of a
+ * Operation: The target accepts at most RNBD_CTL_OPEN_MAX unanswered ATTACH requests of a
  * session. The attach_work of a disk waits for the answer, and occupies a worker until then.
  * If a thousand disks of a session waited so, other sessions would lack workers. Therefore at
- * most as many disks of a session as the target accepts requests have a turn, and only they
- * send a request. The other disks wait in a list and occupy no worker.
+ * most RNBD_CTL_OPEN_MAX disks of a session have a turn, and of the disks that attach again
+ * only these send a request. The others wait in a list and occupy no worker.
  *
  * Ownership: The list holds no references. A disk leaves the list before it is freed.
  *

@@ -4,14 +4,17 @@
  *
  * Operation: The waiters of a session are served first in, first out. The first waiter
  * gets a turn when enough units are free: those that it needs, and those that it must leave
- * for others. The session keeps these units for the waiter until the waiter has allocated.
- * While any hardware queue waits, only a hardware queue with a turn may allocate.
+ * for others. The session keeps these units for the waiter until its turn ends. While any
+ * hardware queue waits, only a hardware queue with a turn may allocate.
  *
  * There is an exception, because hung storage can hold the space that the first waiter
  * needs. If the same hardware queue is the first waiter at two successive calls of
  * rnbdc_space_tick(), the second call lets other hardware queues allocate before it. Each
- * further call alternately forbids and allows this. A turn that is not used within two calls
- * ends, because the block layer possibly has no request left to dispatch.
+ * further call alternately forbids and allows this.
+ *
+ * A turn ends with an attempt to allocate. The second rnbdc_space_tick() after its begin ends
+ * a turn without such an attempt, because the block layer possibly has no request left to
+ * dispatch.
  *
  * Ownership: A waiter is part of a hardware queue. rnbdc_space_forget() is called before
  * the hardware queue is freed.
@@ -257,7 +260,7 @@ void rnbdc_space_served(struct rnbdc_waiter *waiter, bool success)
 
 	spin_lock(&space->lock);
 	if (waiter->turn || success) {
-		/* A hardware queue whose turn was without success waits in front of all others. */
+		/* After a turn without space the hardware queue waits in front of all others. */
 		waiter->again = !success;
 		rnbdc_space_unlink(space, waiter);
 		if (success)
