@@ -184,8 +184,9 @@ start_node() {
 		printf ')\n'
 	} >"$dir/ctl/env"
 
-	# One per socket: the kernel ignores a missing processor in a package that is there.
-	[ -z "$POSSIBLE" ] || smp+=",maxcpus=$POSSIBLE,sockets=$POSSIBLE,cores=1,threads=1"
+	# The kernel starts only some of the processors. It does not count missing ones as possible
+	# unless it runs under a hypervisor that it knows.
+	[ -z "$POSSIBLE" ] || smp=$POSSIBLE append+=" maxcpus=$CPUS"
 	if [ -n "$ICOUNT" ]; then
 		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$TCG_CPU")
 	elif [ "$ACCEL" = kvm ]; then
