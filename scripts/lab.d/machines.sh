@@ -185,9 +185,9 @@ start_node() {
 		printf ')\n'
 	} >"$dir/ctl/env"
 
-	# One possible processor per socket: in a socket with a present processor, the kernel would
-	# not count the missing ones as possible.
-	[ -z "$POSSIBLE" ] || smp+=",maxcpus=$POSSIBLE,sockets=$POSSIBLE,cores=1,threads=1"
+	# The kernel starts only some of the processors. It does not count missing ones as possible
+	# unless it runs under a hypervisor that it knows.
+	[ -z "$POSSIBLE" ] || smp=$POSSIBLE append+=" maxcpus=$CPUS"
 	if [ -n "$ICOUNT" ]; then
 		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$TCG_CPU")
 	elif [ "$ACCEL" = kvm ]; then

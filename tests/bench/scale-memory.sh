@@ -280,7 +280,7 @@ attach_to 1
 dev=$(rnbd list --json | jq -r '.[0].disk')
 granted=$(counter "$dev" queues)
 [ "$granted" = "$connections" ] ||
-	lab log "memory: only $granted connections per session; are there $connections possible processors?"
+	die "only $granted connections per session; are there $connections possible processors?"
 sessions_step 1
 one_ours=$had_ours one_theirs=$had_theirs
 for count in "${counts[@]}"; do

@@ -73,7 +73,7 @@ while [ $number -lt "$wanted" ]; do
 done
 granted=$(counter "${devs[1]}" queues)
 [ "$granted" = "$connections" ] ||
-	lab log "reconnect: only $granted connections per session; are there $connections possible processors?"
+	die "only $granted connections per session; are there $connections possible processors?"
 
 queue_pairs() {
 	rdma resource show | awk '{ for (i = 1; i < NF; i++) if ($i == "qp") n += $(i + 1) } END { print n + 0 }'
