@@ -471,10 +471,9 @@ static void settle(void)
 /* An observation period without load, in which the ends act in a random order. */
 static void idle_period(void)
 {
-	u32 i, at[2];
+	u32 at[2] = { unit_random_below(&rnd, 32), unit_random_below(&rnd, 32) };
+	u32 i;
 
-	for (i = 0; i < 2; i++)
-		at[i] = unit_random_below(&rnd, 32);
 	for (i = 0; i < 32; i++) {
 		struct end *e = &ends[unit_random_below(&rnd, 2)];
 
@@ -491,9 +490,7 @@ static void idle_period(void)
 		case 1:
 			work(e);
 			break;
-		case 2:
-		case 3:
-		case 4:
+		case 2 ... 4:
 			receive(e);
 			break;
 		}
@@ -548,8 +545,7 @@ static void one_connection(void)
 	assert_true(can_open(&ends[0]) && can_open(&ends[1]));
 	assert_true(!ends[0].slots_request_pending && !ends[1].slots_request_pending);
 	idle_period();
-	ends[0].increases = 0;
-	ends[1].increases = 0;
+	ends[0].increases = ends[1].increases = 0;
 	for (i = 0; i < 8; i++)
 		idle_period();
 	assert_int_equal(ends[0].increases + ends[1].increases, 0);
