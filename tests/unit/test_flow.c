@@ -492,7 +492,6 @@ static void idle_period(void)
 			break;
 		case 2 ... 4:
 			receive(e);
-			break;
 		}
 	}
 	settle();
@@ -545,7 +544,8 @@ static void one_connection(void)
 	assert_true(can_open(&ends[0]) && can_open(&ends[1]));
 	assert_true(!ends[0].slots_request_pending && !ends[1].slots_request_pending);
 	idle_period();
-	ends[0].increases = ends[1].increases = 0;
+	ends[0].increases = 0;
+	ends[1].increases = 0;
 	for (i = 0; i < 8; i++)
 		idle_period();
 	assert_int_equal(ends[0].increases + ends[1].increases, 0);
@@ -574,11 +574,11 @@ static void one_connection(void)
 
 static void test_random(void **state)
 {
-	u64 i, rounds = unit_environment("RNBD_TEST_ROUNDS", 2000);
+	u64 rounds = unit_environment("RNBD_TEST_ROUNDS", 2000);
 
 	(void)state;
 	rnd = unit_random_seeded("flow");
-	for (i = 0; i < rounds; i++)
+	while (rounds--)
 		one_connection();
 }
 
