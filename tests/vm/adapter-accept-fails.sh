@@ -10,8 +10,8 @@
 
 ADDR=$MDL_TARGET
 set_host_id
-# The client requests the path MTU of its network device. The adapter of the target does not support
-# this MTU, so rdma_accept() fails at the target.
+# rdma_cm derives the path MTU from the MTU of the client's network device. The adapter of the target
+# does not support this path MTU, so rdma_accept() fails at the target.
 adapter_up profile=minimal
 run rdma link delete mdl0
 run ip link set d0 mtu 9000
@@ -28,8 +28,8 @@ cat "$OUT/refused"
 grep -q "aborted the connection" "$OUT/refused" || die "the error message lacks the reason"
 grep -q "drains older requests" "$OUT/refused" && die "the error message reports a busy target"
 
-# Each attempt of the client begins a session, and the target numbers its sessions from 1. So the
-# number of the last session is the number of attempts.
+# Each attempt of the client begins a session at the target, which numbers its sessions from 1. So
+# the number of the last session is the number of attempts.
 attempts=$(dmesg | sed -n 's/.*session \([0-9]*\): queue 0 could not be accepted: error -22.*/\1/p' | tail -n 1)
 note "$attempts attempts in $took ms"
 need_counter "${attempts:-0}" -ge 2 "attempts"

@@ -26,7 +26,8 @@ verify "$dev" --rw=write --bs=1m --iodepth=4 --size=32m
 verify "$dev" --rw=randwrite --bsrange=512-256k --bs_unaligned=0 --iodepth=16 --size=16m
 mdl_show
 
-# The device of the client posts the RDMA operations; the device of the target only serves them.
+# The client posts all RDMA READs and RDMA WRITEs to mdl0. The target posts none: its device, mdl1,
+# only serves those of the client.
 mdl_need mdl0 sends -gt 0
 mdl_need mdl0 writes -gt 0
 mdl_need mdl0 reads -gt 0

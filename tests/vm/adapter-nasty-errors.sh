@@ -25,8 +25,8 @@ connections() { dmesg | grep -c 'reconnected, attempt'; }
 # happened KIND: succeed if this kind of rare behaviour has happened
 happened() { grep -q "^nasty_$1 [1-9]" "$MDL_DEBUG"/mdl[01]/stats; }
 
-# Write and verify until both kinds (error and fatal) have happened and the disk has reconnected
-# twice.
+# Write and verify for at least 3 rounds, until both kinds (error and fatal) have happened and the
+# disk has reconnected at least twice.
 rounds=0
 until [ "$rounds" -ge 3 ] && happened error && happened fatal && [ "$(connections)" -ge 2 ]; do
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=2m

@@ -8,9 +8,9 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# look CASE SEEN: load rdma-model-plant, which looks for the behaviour CASE. It must see the
-# behaviour if SEEN is Y, and must not see it if SEEN is N. Its message is stored in $said. A failed
-# case is stored in $failed, and the script continues.
+# look CASE SEEN: load rdma-model-plant, which looks for the behaviour CASE. The module must see the
+# behaviour if SEEN is Y, and must not see it if SEEN is N. Store the message of the module in $said.
+# If the case fails, add it to $failed and continue. Fail if a device has counted a violation.
 failed=
 look() {
 	local dev
@@ -25,15 +25,15 @@ look() {
 	done
 }
 
-# kind NAME [PARAMETER=VALUE...]: create the devices again, so that they show this kind of rare
-# behaviour at each opportunity
+# kind NAME [PARAMETER=VALUE...]: create the devices again, with only this kind of rare behaviour, at
+# its highest rate
 kind() {
 	adapter_again bounce=N "nasty=$1" nasty_rate=1 "${@:2}"
 	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "kinds of nasty behaviour of mdl0"
 }
 
-# Without bounce buffers the devices access the memory of rdma-model-plant directly, so it can see
-# in which order data arrive.
+# Without bounce buffers the devices access the memory of rdma-model-plant directly, so the module
+# can see in which order data arrive.
 adapter_up profile=mlx5 bounce=N seed=1
 
 note "no nastiness"
@@ -76,8 +76,8 @@ look modify Y
 kind event
 look events Y
 
-# On a slow machine the device can fail before rdma-model-plant waits for the event. The case then
-# fails, and the script repeats it.
+# On a slow machine the device can fail before rdma-model-plant waits for the event, and the case
+# fails. On a debug kernel the script therefore tries the case up to LAB_SLOW times.
 for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	before=$failed
 	kind fatal

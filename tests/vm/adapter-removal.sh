@@ -42,8 +42,8 @@ wait_for 30 connected 2
 note "the target's device was removed"
 wait "$load" || die "the load failed"
 
-# The disk keeps the request limits that it got on the profile mlx5, which allows DMA segments of 1
-# MiB. ionic allows only 64 KiB, so the client must refuse to reconnect over ionic.
+# The disk keeps the limits of the device over which it was created. A DMA segment of a request can
+# have 1 MiB on mlx5 and only 64 KiB on ionic, so the client must refuse to reconnect over ionic.
 refuses_device() { [[ $(counter "$dev" last_error) = *"mdl0 maps smaller segments"* ]]; }
 run rdma link delete mdl0
 adapter_link mdl0 d0 bounce=Y profile=ionic

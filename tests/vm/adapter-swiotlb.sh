@@ -9,8 +9,9 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# With bounce buffers the kernel copies the data only when a DMA mapping begins and when it ends.
-# The pool memory stays mapped while the session uses it, so the target cannot use such a device.
+# With bounce buffers the kernel copies the data only when a DMA mapping is made, synchronised or
+# removed. The target keeps pool memory mapped during many requests and does not synchronise the
+# mapping, so it cannot use such a device.
 ADDR=$MDL_TARGET
 set_host_id
 debugfs_ready

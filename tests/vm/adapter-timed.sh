@@ -68,8 +68,8 @@ latency randread 300 --inline-read 0
 # READ.
 between $((lat - pool)) 86 108 "a read through the pool takes longer by us"
 latency randwrite 300 --inline-write 0
-# A write takes one round trip: the client sends the RDMA WRITE and the request together, without a
-# wait between them.
+# A write through the pool takes one round trip: the client sends the RDMA WRITE and the request
+# together, without a wait between them.
 between $((lat - write)) 42 58 "a write takes longer by us"
 
 own_adapter_end

@@ -5,9 +5,10 @@
 # short: systemd restores exports at boot, mounts a disk from fstab by UUID, and unmounts and detaches it at shutdown, also without a target
 # kernel: stock
 #
-# Both machines configure themselves and reboot at the same time. The target restores its
-# exports, one of them late. The client waits for the target, mounts the disk, reboots while the
-# file system is dirty and busy, and finally powers off while it cannot reach the target.
+# Both machines configure themselves and reboot concurrently. The target restores its exports, one
+# of them late. The client waits for the target, mounts the disk, reboots while the file system is
+# dirty and busy, and finally powers off while it cannot reach the target. After that, the target
+# tests the stop of its services and the removal of the package.
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -51,8 +52,8 @@ target() {
 		target_start
 		export_disk data /dev/lab/disk0 2
 		export_disk image /srv/image 1 2 -- --read-only
-		# The service rnbd-owners must run before the first save, because it also records
-		# the owners of exports that are in no saved configuration.
+		# rnbd-owners must run although no configuration has been saved yet, because it
+		# also records the owners of exports that are in no saved configuration.
 		wait_for 10 systemctl is-active rnbd-owners
 		run rnbd save
 		rnbd save - >/etc/rnbd/saved || die "rnbd save -"
@@ -94,9 +95,9 @@ late_device() {
 
 restore_failed() { [ "$(systemctl is-active rnbd-restore)" = failed ]; }
 
-# stop_half_restored: a stop of the service must remove all exports, also while the restore waits
-# for a file and after the restore has failed. The stop must store a configuration that was changed
-# and not saved.
+# stop_half_restored: a stop of the service must remove all exports, even while the restore waits
+# for a file, and even after the restore has failed. If the configuration was changed and not saved,
+# the stop must store it in target.json.last, and only then.
 stop_half_restored() {
 	run systemctl restart rnbd-target
 	[ ! -e /etc/rnbd/target.json.last ] || die "an unchanged configuration was saved to target.json.last"
@@ -166,7 +167,8 @@ remove_package() {
 	run systemctl is-active rnbd-rxe@eth0
 }
 
-# watch_client_go: wait at a barrier, which must fail because the client has powered off
+# watch_client_go: wait at a barrier, which must fail within DOWN_MAX seconds because the client has
+# powered off
 watch_client_go() {
 	local start=$SECONDS why
 
@@ -217,7 +219,8 @@ check_mounted() {
 	same "$(cat $MOUNT/first)" "written on the target"
 }
 
-# keep_busy: write to the file system until the service of the lab stops
+# keep_busy: write to the file system in the background, until systemd stops the service of the lab,
+# which runs this script
 keep_busy() {
 	local i=0
 
@@ -235,7 +238,7 @@ use_out_of_order() {
 		sh -c "exec sleep infinity <$(findmnt -n -o SOURCE $MOUNT)"
 }
 
-# line TEXT: print the line number of TEXT in the journal of the previous boot
+# line TEXT: print the number of the last line with TEXT in the journal of the previous boot
 line() {
 	grep -nF "$1" /run/last | tail -n 1 | cut -d : -f 1
 }

@@ -28,7 +28,8 @@ modprobe rnbd
 lab barrier exported
 before=$(rdma_own)
 
-# refuse PATTERN ATTACH-ARGUMENT...: rnbd attach must fail with one line that matches PATTERN
+# refuse PATTERN ATTACH-ARGUMENT...: rnbd attach must fail with one line that matches PATTERN, and
+# leave no disk and no RDMA objects
 refuse() {
 	local want=$1 text
 	shift

@@ -16,7 +16,7 @@ if [ "$NODE" = 1 ]; then
 	sessions=$CFG/exports/disk0/sessions
 	most=0
 	while [ ! -e "$SHARED/end" ]; do
-		# Leave processor time to the target.
+		# "read" starts no process, so that the loop leaves processor time to the target.
 		read -r now <"$sessions"
 		[ "$now" -le "$most" ] || most=$now
 		sleep 0.02

@@ -7,8 +7,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Delays of a login in ms. SLOW is longer than 15 s, after which an end closes the connection to a
-# silent peer. FOREVER is longer than 50 s, after which the client no longer waits for the login.
+# Delays of a login in ms. SLOW is longer than 15 s, the time after which an end closes the connection
+# to a silent peer if the keep-alive interval is the default. FOREVER is longer than 50 s, after which
+# the client no longer waits for the reply to its login.
 SLOW=17000
 FOREVER=1000000
 
@@ -36,8 +37,8 @@ if [ "$NODE" = 1 ]; then
 		barrier "armed-$way"
 		wait_for 20 held
 		barrier "held-$way"
-		# The link is still cut. The target must close the session because it gets no
-		# keep-alives, and not because the delayed login ends.
+		# In the case "silent" the client has cut its link. The target must close the
+		# session because it gets no keep-alives, and not because the delayed login ends.
 		[ $way != silent ] || wait_for 30 closed "no keep-alive from the peer"
 		barrier "given-up-$way" 150
 		strike rnbd-target delay_login 0
@@ -59,7 +60,8 @@ begin_attach() {
 	barrier "held-$1"
 }
 
-# given_up SECONDS PATTERN: the running attach must fail with PATTERN, and not before SECONDS
+# given_up SECONDS PATTERN: the attach that begin_attach has started must fail with a message that
+# matches PATTERN, at least SECONDS after its start, and leave no RDMA objects
 given_up() {
 	wait $attach && die "attached to a target that does not reply: $(cat "$OUT/attach")"
 	cat "$OUT/attach"

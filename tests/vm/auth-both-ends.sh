@@ -13,8 +13,8 @@ DIR=$CFG/hosts/$HOST
 STORED=/etc/rnbd/secrets/$HOST
 RIGHT=$OUT/right WRONG=$OUT/wrong
 
-# fails PATTERN COMMAND...: COMMAND must fail, and its message, which is stored in $text, must have
-# PATTERN
+# fails TEXT COMMAND...: COMMAND must fail, and its message, which is stored in $text, must contain
+# TEXT
 fails() {
 	local want=$1
 	shift

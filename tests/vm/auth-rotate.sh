@@ -14,8 +14,8 @@ STORED=/etc/rnbd/secrets/$HOST
 OLD=$OUT/old NEW=$OUT/new OTHER=$OUT/other
 FOUND=$OUT/found
 
-# fails PATTERN COMMAND...: COMMAND must fail, and its message, which is stored in $text, must have
-# PATTERN
+# fails TEXT COMMAND...: COMMAND must fail, and its message, which is stored in $text, must contain
+# TEXT
 fails() {
 	local want=$1
 	shift
@@ -25,10 +25,10 @@ fails() {
 	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not reported: $*"
 }
 
-# watched STATUS FILE COMMAND...: run the command, which must exit with STATUS. The file $FOUND gets
-# a line for each place in memory in which the command leaves the secret of FILE, and the line
-# "watched".
-# wiped STATUS FILE COMMAND...: do the same, and fail if the command has left the secret in memory
+# watched STATUS FILE COMMAND...: run the command, which must exit with STATUS, with wiped.so. That
+# library writes a line to $FOUND for each memory block that the command frees, and each message that
+# it receives from a socket, with the secret of FILE in it, and at the end the line "watched".
+# wiped STATUS FILE COMMAND...: do the same, and fail unless "watched" is the only line
 watched() {
 	local want=$1 file=$2 status
 	shift 2

@@ -11,10 +11,10 @@ set_target() { echo "$2" >"/sys/module/rnbd_target/parameters/$1" || die "parame
 
 set_host_id
 target_start
-# No rate limit: the cases need hundreds of sessions of one host, each of which breaks a rule.
+# No rate limit of logins: the cases need hundreds of sessions of one host.
 set_target login_rate 0
-# Seconds for which a claim reserves the memory of a session that has ended. The time is short,
-# because the last cases need that memory.
+# Seconds for which a claim reserves memory for a session that has lost its connection. The time is
+# short, because the last cases need that memory.
 CLAIM=5
 set_target claim_timeout $CLAIM
 export_disk hostile "$(null_disk 64)" 2 3 5
@@ -28,7 +28,7 @@ export_disk stable "$stable" 2
 export_disk secret "$(null_disk 16)" 1
 export_disk open "$(null_disk 16)" 4
 export_disk owned "$(null_disk 16)" 2 -- --exclusive
-# For the case detach-many
+# Exports for the case detach-many of rnbd-peer
 for ((i = 0; i < 24; i++)); do export_disk "many$i" "$(null_disk 16)" 2; done
 rnbd secret generate "$OUT/secret" || die "no secret"
 rnbd host secret "$(host_id 5)" --secret-file "$OUT/secret" || die "no secret for host 5"
@@ -36,8 +36,7 @@ rnbd host secret "$(host_id 5)" --secret-file "$OUT/secret" || die "no secret fo
 # peer ARGUMENT...: run rnbd-peer as a client
 peer() { rnbd-peer client --monitor "$OUT/monitor" --verbose --secret "$OUT/secret" "$@"; }
 
-# done_by DISK: print how many reads, writes, requests in flight, discards and flushes it has
-# counted
+# done_by DISK: print the counters of the disk: reads, writes, requests in flight, discards, flushes
 done_by() { awk '{ print $1, $5, $9, $12, $16 }' "/sys/block/${1##*/}/stat"; }
 # busy DISK WRITES: succeed if the disk has completed at least WRITES writes and has at least 4
 # requests in flight
@@ -112,8 +111,8 @@ need_counter "$(cat "$CFG/hosts/$(host_id 5)/authentication_failures")" -ge 9 "a
 detach "$dev"
 
 note "two clients need more memory than the limit"
-# The sessions of the earlier cases have left claims. Wait until they have expired, and until the
-# timer, which runs once a second, has ended them.
+# The sessions of the earlier cases have left claims. Wait until the claims have expired, and until
+# the timer of the target, which runs once a second, has ended the claims.
 set_target claim_timeout 0
 sleep $((CLAIM + 2))
 set_target reclaim_timeout_ms 1000

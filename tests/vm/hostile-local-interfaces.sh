@@ -120,7 +120,8 @@ kept "$H/$one/cgroup" / // . ../a /a/.. /a/./b "$(long 4095 z)"
 kept "$X/e/window" 65537 1x '1 2' default
 kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "-1 0 $one" "5 2 $one" \
 	"5 1 ${one%?}" "5 1 ${one}0" "5 1 $one x" "5 1" "5"
-# A fence generation that is not newer must change nothing.
+# A write of a fence generation that is not newer than that of the host must succeed and change
+# nothing.
 must "$H/$one/fence_state" "1 1 $one"
 value "$H/$one/fenced"
 same "$value" $'0\n' "fenced after a write with an old generation"

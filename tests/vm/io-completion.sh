@@ -27,8 +27,8 @@ arm rnbd
 
 note "every request is marked complete before it ends, on any processor"
 dev=$(attach disk0 --queues 2) || exit 1
-# soft-RoCE completes work requests in unbound work items. Keep these work items on the processor
-# that submits the requests.
+# On soft-RoCE (a run without modelled adapters), work requests complete in unbound work items. Keep
+# these work items on the processor that submits the requests.
 unbound=/sys/devices/virtual/workqueue/cpumask
 mask=$(<$unbound)
 echo 1 >$unbound || die "no mask of work queues"

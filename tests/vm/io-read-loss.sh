@@ -12,8 +12,8 @@
 # the read. If the lost connection was live for less than 10 s, the client then uses READs of one
 # packet, which succeed.
 
-# With the guard the test runs ROUNDS rounds, or only ENOUGH rounds if a connection was lost in
-# them.
+# With the guard the test runs ROUNDS rounds. The test stops earlier, after at least ENOUGH rounds, as
+# soon as a connection was lost in one of them.
 ROUNDS=10 ENOUGH=10
 [ -z "$LAB_SLOW" ] || ENOUGH=3
 
@@ -34,7 +34,7 @@ fi
 
 lab barrier exported
 
-# lossy: drop one in 64 packets of READ responses on arrival
+# lossy: drop on average one in 64 packets of READ responses on arrival
 lossy() {
 	nft -f - <<-'EOF'
 		table ip rnbd_loss {

@@ -27,8 +27,8 @@ fi
 
 lab barrier exported
 
-# Drop one in 16 single-packet READ responses on arrival, and not when they are sent, because the
-# sending soft-RoCE device would notice that.
+# Drop on average one in 16 single-packet READ responses on arrival, and not when they are sent,
+# because the sending soft-RoCE device would notice that.
 nft -f - <<-'EOF'
 	table ip rnbd_loss {
 		chain input {

@@ -25,7 +25,8 @@ if [ "$NODE" = 1 ]; then
 	wait_for 20 hit delay_submit
 	barrier sent
 	rnbd export disable disk0 &
-	# The attachment is closed, so the target refuses both writes when the delay ends.
+	# "export disable" has closed the attachment, so the target refuses both writes when the
+	# delay ends.
 	barrier closed
 	strike rnbd-target delay_submit 0
 	wait $! || die "disable failed"

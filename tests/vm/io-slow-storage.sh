@@ -79,7 +79,7 @@ pid=$!
 wait_for $((10 * TIMEOUT)) grep -q reconnecting "/sys/block/${dev##*/}/rnbd/state"
 same "$(counter "$dev" reason)" "a request was not answered within io_limit" reason
 need "$dev" connections_lost -eq 1
-# The target refuses to attach the export again while its storage has the write.
+# The target answers each ATTACH with BUSY while the storage of the export has the write.
 wait_for 20 counter_over "$dev" attempt 2
 kill -0 $pid || die "the write ended"
 speak

@@ -21,7 +21,7 @@ member() {
 	echo "/dev/mapper/$name"
 }
 
-# checked: compare the whole array with its parity; sets mismatch to the number of wrong sectors
+# checked: compare the whole array with its parity; set mismatch to the number of wrong sectors
 checked() {
 	wait_for 20 grep -qx idle $SYS/md/sync_action
 	echo check >$SYS/md/sync_action || die "no check"
@@ -29,8 +29,8 @@ checked() {
 	mismatch=$(<$SYS/md/mismatch_cnt)
 }
 
-# rewritten EXPORT TIMES: write to the export while the client overwrites its whole pool, also the
-# data of writes in flight. The target passes the data of up to TIMES writes to the storage without
+# rewritten EXPORT TIMES: write to the export while the client overwrites its whole pool, including
+# the data of writes in flight. The target passes the data of up to TIMES writes to the storage without
 # copying them. The parity must be right if TIMES is 0, and wrong otherwise.
 rewritten() {
 	local export=$1 times=$2 dev skipped strays

@@ -31,7 +31,7 @@ if [ "$NODE" = 1 ]; then
 	# Wait until the first session has ended. The client reconnects while the storage still has
 	# the old write.
 	wait_for 20 dmesg_has 'session 1: .*on port 1: '
-	sleep 3	# the storage stays suspended, and the session must not change
+	sleep 3	# the storage stays suspended, and the export must keep its one, old attachment
 	[ "$(cat "$CFG/exports/disk0/sessions")" = 1 ] || die "sessions: $(cat "$CFG/exports/disk0/sessions")"
 	: >"$SHARED/resumed"
 	dmsetup resume back || die "resume failed"

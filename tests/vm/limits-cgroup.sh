@@ -83,8 +83,8 @@ near() {
 	note "$3: $1 bytes/s, limit $2: $permille per mille"
 	if [ $permille -gt 30 ] || [ $permille -lt -200 ]; then die "$3: $1 instead of $2"; fi
 }
-# free VALUE WHAT [LEAST]: VALUE must be at least LEAST, by default 1.25 times ABOVE, the largest
-# limit
+# free VALUE WHAT [LEAST]: VALUE must be at least LEAST, which is by default 1.25 times the largest
+# limit, ABOVE; on a debug kernel LEAST is divided by LAB_SLOW
 free() {
 	note "$2: $1 bytes/s"
 	[ "$1" -ge $((${3:-$((ABOVE * 5 / 4))} / ${LAB_SLOW:-1})) ] || die "$2: $1, as if it were limited"
@@ -100,7 +100,7 @@ note "a cgroup while disks are attached and busy"
 run rnbd host cgroup "$ME" rnbd.slice/rnbd-a.slice
 same "$(effective)" /rnbd.slice/rnbd-a.slice "the cgroup that applies"
 same "$(rnbd host cgroup "$ME")" /rnbd.slice/rnbd-a.slice "the cgroup"
-# The requests that were already in flight are not limited: wait until they have completed.
+# The cgroup does not limit the requests that were already in flight: wait until they have completed.
 sleep 2
 before=$(charged $LEAF/io.stat)
 begun=$(bytes "$one")

@@ -42,7 +42,8 @@ denied() {
 	grep -q "$1" <<<"$text" || die "unexpected message: $text"
 }
 
-# granted NAME VALUE OPTION...: attach $granted_of; the counter NAME must be VALUE; detach
+# granted NAME VALUE OPTION...: attach the export $granted_of, by default disk0; the counter NAME of
+# the disk must be VALUE; detach the disk
 granted() {
 	local dev
 	dev=$(attach "${granted_of-disk0}" --new-session "${@:3}") || exit 1
@@ -53,7 +54,7 @@ granted() {
 set_host_id
 target_start
 export_disk disk0 "$(null_disk 64)"
-# For rnbd-peer with --rogue
+# rnbd-peer attaches this export in its mode --rogue; this script uses it for further sessions.
 export_disk fixed "$(null_disk 64)" 1 2 -- --read-only
 small=(--queues 1 --pool 1M)
 
@@ -174,8 +175,9 @@ granted pool_floor_units 256 --queues 1
 detach "$first"
 
 note "logins wait for memory that is being freed: none is refused or granted less"
-# after_close: attach an export while an earlier session of the host is slow to close. The target
-# must answer BUSY until that session has ended, and must not refuse the attach permanently.
+# after_close: attach an export while delay_close delays the end of an earlier session of the host.
+# The target must answer the login with BUSY until that session has ended, and must not refuse the
+# login permanently.
 after_close() {
 	local dev attach before start try
 
@@ -197,8 +199,9 @@ after_close() {
 			detach "$dev"
 			return
 		fi
-		# The target answers BUSY only in the first 10 s after the earlier session began to
-		# close. A slow machine can need longer, and the attach is then refused: try again.
+		# The target answers the login with BUSY only in the first 10 s after the earlier
+		# session began to close. On a slow machine this script can take longer, and the
+		# target then refuses the login permanently: repeat the attempt.
 		[ $((EPOCHSECONDS - start)) -ge 10 ] || die "not attached"
 		note "attempt $try took $((EPOCHSECONDS - start)) s"
 		refused=$(count refused/limit)
@@ -431,8 +434,8 @@ for i in 1 2; do
 	now=$(sessions)
 	[ "$now" -le "$most" ] || most=$now
 done
-# The host may have these sessions in each of two classes (known and new addresses): 32 half-open
-# connections, 32 connections in teardown, and 256 of which only the connection id is left. In
+# In each of two classes (known and new addresses) the host can have 64 sessions that are half-open
+# or in teardown, at most 32 of them half-open, and 256 of which only the connection id is left. In
 # addition there are two sessions with a login.
 need_counter "$most" -le $((4 * 32 + 2 * 256 + 2)) "sessions at most"
 kill $pid

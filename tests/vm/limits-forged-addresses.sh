@@ -41,7 +41,8 @@ for host in $HOSTS; do
 		--seconds 600 >"$OUT/flood$host" 2>&1 &
 	pids+=($!)
 done
-# Half-open connections reach the limit for all hosts, and none is old enough to be evicted by age.
+# Wait until the target has refused connections because of the limit for all hosts. No half-open
+# connection is old enough to be evicted because of its age.
 wait_for 60 over half_open $((20 / ${LAB_SLOW:-1}))
 
 # resent: print how many messages the connection manager has retransmitted
@@ -53,8 +54,8 @@ attach_and_reconnect() {
 	before=$(count half_open)
 	began=${EPOCHREALTIME/[.,]/}
 	modprobe rnbd || die "modprobe rnbd failed"
-	# A machine that is too slow for the flood drops messages of the connection manager. An
-	# attach may fail only if messages were retransmitted during the attach.
+	# A machine that is too slow for the flood loses messages of the connection manager. The
+	# test repeats an attach that fails only if messages were retransmitted during the attach.
 	for ((tries = $((4 + ${LAB_SLOW:-1})); ; tries--)); do
 		lost=$(resent)
 		dev=$(rnbd attach "$ADDR" disk0 --queues 1 --pool 1M "$@") && break
@@ -65,7 +66,7 @@ attach_and_reconnect() {
 	done
 	note "first login after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
 	works "$dev"
-	# The flood continues: there are more half-open connections than before the login.
+	# The flood must continue: the target has refused more connections than before the login.
 	wait_for 30 over half_open "$before"
 	began=${EPOCHREALTIME/[.,]/}
 	strike rnbd kill_queue 1
@@ -82,8 +83,9 @@ rnbd secret generate "$OUT/secret" || die "secret"
 rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
 attach_and_reconnect --secret-file "$OUT/secret"
 
-# At most 128 half-open connections in each of two classes (known and new addresses), as many
-# connections in teardown, and 4096 sessions of which only the connection id is left
+# In each of two classes (known and new addresses) there can be 256 sessions that are half-open or in
+# teardown, at most 128 of them half-open. The flood, whose addresses are all new, can have left 4096
+# sessions of which only the connection id exists.
 need_counter "$(sessions)" -le $((4 * 128 + 4096)) "sessions at most"
 kill "${pids[@]}"
 wait "${pids[@]}"

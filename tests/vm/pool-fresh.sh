@@ -9,11 +9,11 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Within 1 s after its grant, a segment is reclaimed only for a session below its floor or its
-# share. The third host requests 3 MiB of the 16 MiB, which is more than its floor and less than its
-# share of a third. It must get and keep 3 MiB while each of the two other hosts requests all
-# memory. The tracepoint rnbdt_reclaim reports the age of each reclaimed segment and the memory that
-# its session keeps.
+# The target reclaims segments only for a session below its share, or for the floor of a login, and
+# normally only from sessions above their shares. The third host requests 3 MiB of the 16 MiB, which
+# is more than its floor and less than its share of a third. It must get and keep 3 MiB while each of
+# the two other hosts requests all memory. The tracepoint rnbdt_reclaim reports the age of each
+# reclaimed segment and the memory that its session keeps.
 T=/sys/kernel/tracing
 MIB=$((1 << 20))
 ROUNDS=4
@@ -32,9 +32,9 @@ mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 echo 1 >$T/events/rnbd_target/rnbdt_reclaim/enable || die "no tracepoint"
 
 # judge floor|share: fail if a traced reclaim leaves a session too little memory. With "floor" the
-# session must keep its floor. With "share" it must keep its share minus 3/4 of (share - floor): the
-# target takes below the share at most 3/4 of what the session with the largest lack needs, and a
-# session lacks at most share - floor. Print "EVENTS FRESH BELOW": the number of all reclaims, of
+# session must keep its floor. With "share" it must keep its share minus 3/4 of (share - floor): a
+# session may fall below its share by at most 3/4 of the lack of the session that lacks most, and no
+# session lacks more than share - floor. Print "EVENTS FRESH BELOW": the number of all reclaims, of
 # those of segments younger than 1 s, and of those that left a session below its share.
 judge() {
 	awk -v least="$1" '
@@ -73,7 +73,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
 		die "the third host has $(counter "$third" pool_units) units, requests $(counter "$third" pool_requested_units), I/O uses $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
-	# A segment is protected for 1 s after its grant: check after that time.
+	# Check after 1.5 s that the third host has kept its memory.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
 	wait_for 10 passed
 	need "$third" pool_units -eq $WANTED

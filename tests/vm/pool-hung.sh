@@ -42,7 +42,7 @@ for cpu in 0 1; do
 	steadily "hung$cpu" "$hung" --rw=randwrite --bs=128k --iodepth=128 --offset=$((cpu * 64))m \
 		--size=64m --cpus_allowed=$cpu
 done
-# The client leaves a ninth of the pool to other disks.
+# The client lets one disk use at most eight ninths of the pool, 3640 units.
 full() { [ "$(counter "$hung" pool_units)" = 4096 ] && [ "$(counter "$hung" pool_used)" -ge 3000 ]; }
 # The pool grows in several steps. Each step needs a reply of the target, which shares two
 # processors with the load and so can be slow.
@@ -58,7 +58,7 @@ note "credit frames since: $(($(counter "$hung" credit_frames_received) - frames
 need "$hung" pool_grants -gt 0
 
 note "memory for pools is short: segments that hung storage uses end no session"
-# A request counts as slow when it has been in the storage for 1 s.
+# The target counts memory as used by slow storage when a request has been in the storage for 1 s.
 slow_at=$(now_ms)
 slow() { [ $(($(now_ms) - slow_at)) -gt 1500 ]; }
 wait_for 10 slow

@@ -9,10 +9,10 @@
 . ../lib/short.sh
 
 # A session must make progress with its floor alone, and the target must not wait for free memory to
-# serve it. Each of the two machines gets free memory only when the other one has executed
+# serve the session. Each of the two machines gets free memory only when the other one has executed
 # its writes. Each target has pool memory only for the floor of the session of the other machine,
-# because a pool of a fixed size uses the rest. If each target waited for its own writeback before
-# it serves a request, the two machines would deadlock.
+# because a pool of a fixed size uses the rest. If each target waited for the writeback of its own
+# machine before it serves a request, the two machines would deadlock.
 FLOOR=256
 LEFT=80		# MiB of memory that each machine has
 FILES=3

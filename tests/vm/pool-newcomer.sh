@@ -8,10 +8,11 @@
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# The target reclaims segments for a session below its share, even if no other session
-# exceeds its share by a whole segment. Here segments have at most 1 MiB, an eighth of a pool. Four
-# sessions with three segments each use all memory. When a fifth session arrives, each of the four
-# has only 0.4 MiB more than its share.
+# The target reclaims segments for a session below its share, even if no other session exceeds its
+# share by a whole segment. Here segments have at most 1 MiB, an eighth of a pool. Four sessions hold
+# three segments each, and the fifth only its floor of one segment; together they use all memory
+# except the reserve for floors. When the fifth session begins I/O and requests memory, each of the
+# four has only 0.4 MiB more than its share.
 OLD=4
 MIB=$((1 << 20))
 FLOOR=256 ENOUGH=512	# units of 4 KiB
@@ -34,8 +35,8 @@ for ((i = 1; i <= OLD + 1; i++)); do
 	need "${dev[i]}" pool_units -eq $FLOOR
 done
 
-# no_more_free: succeed if, apart from the reserve for floors, less than a segment is free and
-# nothing is being reclaimed; for wait_for
+# no_more_free: succeed if the pools use more than 12 MiB, so that hardly a segment is free apart from
+# the reserve for floors, and nothing is being reclaimed; for wait_for
 no_more_free() {
 	[ "$(pools_charged)" -gt $((12 * MIB)) ] && ! reclaiming
 }
@@ -44,7 +45,7 @@ for ((i = 1; i <= OLD; i++)); do steadily "disk$i" "${dev[i]}" --rw=randread --b
 # Wait for each disk separately: on a slow machine the fio processes start at different times.
 for ((i = 1; i <= OLD; i++)); do wait_for 60 counter_over "${dev[i]}" pool_units $ENOUGH; done
 wait_for 30 no_more_free
-# Wait until no segment is younger than 1 s, because the target protects such segments.
+# The four sessions must still have their memory after 2 s.
 sleep 2
 for ((i = 1; i <= OLD; i++)); do need "${dev[i]}" pool_units -gt $ENOUGH; done
 

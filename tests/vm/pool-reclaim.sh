@@ -12,10 +12,10 @@
 # The client may return a segment, or move space to another queue, only when all RDMA READs from it
 # have completed. The time limit for the return of a segment must not end a session whose
 # requests still use the segment. The first host has most of the memory for pools, then
-# the second host needs its share. The modelled adapter executes READs twice, as if their responses
-# had been lost, so the data of a read must stay in the segment until its READ has completed. Early
-# release frees the space before that. The fault point release_early moves space to another queue
-# without waiting for the READs; in this case the checker must find wrong data.
+# the second host needs its share. The modelled adapter executes some READs twice, as if their
+# responses had been lost, so the data of a read must stay in the segment until its READ has
+# completed. Early release frees the space before that. The fault point release_early moves space to
+# another queue without waiting for the READs; in this case the checker must find wrong data.
 WRONG_DATA=3
 
 set_host_id

@@ -10,7 +10,7 @@
 
 # Writeback can wait for the reconnect, and memory becomes free only by writeback. So the client
 # should reconnect without allocating memory. The tracepoint kmalloc shows the allocations of the
-# client. Allocations by the verbs, the connection manager and DMA mapping do not count, because
+# client. The test ignores allocations by the verbs, the connection manager and DMA mapping, because
 # each connection needs new queue pairs.
 T=/sys/kernel/tracing
 LEAST=512	# bytes; no memory of a connection is allocated in smaller pieces
@@ -28,8 +28,8 @@ echo "bytes_alloc >= $LEAST" >$T/events/kmem/kmalloc/filter || die "no trace poi
 trace() { echo >$T/trace && echo 1 >$T/events/kmem/kmalloc/enable; }
 
 # allocated NAME: end the trace and print "ALL CONNECTION": the number of all bytes that the client
-# has allocated, and the number of those for its connections. $OUT/allocated.NAME gets a line for
-# each allocation.
+# has allocated in pieces of at least LEAST bytes, and the number of those for its connections.
+# $OUT/allocated.NAME gets a line for each of these allocations.
 allocated() {
 	echo 0 >$T/events/kmem/kmalloc/enable
 	# Two equal numbers ("6/6") show that no event was lost.

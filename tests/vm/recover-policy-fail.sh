@@ -8,7 +8,7 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Ways by which the administrator of the target ends a session
+# Ways by which the administrator of the target ends the attachment of the disk
 WAYS="export-disabled host-denied export-unlinked port-disabled"
 
 end_session() {
@@ -198,7 +198,7 @@ wait_for 10 story_is "$story failed>closing"
 lab barrier let-go
 lab barrier gone --timeout 60
 
-# waiting: start a write, and wait until its process blocks; set pid
+# waiting: start a write, and wait until its process blocks; set pid to this process
 waiting() {
 	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null &
 	pid=$!

@@ -12,7 +12,7 @@
 # silent on the second connection. nft drops the packets with SENDs of the target to the queue pair
 # of the second connection. All other packets arrive, also acknowledgments, so the device of the
 # client reports no error.
-KEEPALIVE=500			# ms; the probe fails while the target still retransmits its SENDs
+KEEPALIVE=500			# ms; short: the probe fails before the target stops to resend SENDs
 HELD=$((8 * KEEPALIVE))		# ms; longer than the limit for a silent peer, 3 intervals
 
 set_host_id

@@ -7,8 +7,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# A fault point delays one write at the target, and the client loses its queue pair. Each of three
-# mechanisms prevents that this write overwrites newer data. A round without it shows the damage:
+# A fault point delays one write at the target, and until then the client loses its queue pair or the
+# disk is deactivated. Each of three mechanisms prevents that this write overwrites newer data. A round
+# without the mechanism shows the damage:
 #
 # - drain: the client reconnects. The new attachment must wait until a write that is delayed after
 #   the check of the epoch, as by slow storage, has ended.
@@ -87,8 +88,9 @@ both() {
 	put "$other" 3
 }
 
-# one ROUND ATTACH-OPTIONS...: write generation 1; generation 2 is delayed at the target while the
-# connection is lost; generation 3 follows it; set $found to the generation on the disk
+# one ROUND ATTACH-OPTIONS...: write generation 1, and then generation 2, which the target delays
+# while the connection is lost or the disk is deactivated; except in the gone rounds, write generation
+# 3 after that; set $found to the generation on the disk
 one() {
 	local round=$1 pid
 	shift
@@ -122,7 +124,7 @@ one() {
 	esac
 	case $round in
 	queue-none | path-none)
-		# The attachment waits for the delayed write.
+		# The target answers each ATTACH with BUSY until the delayed write has ended.
 		wait_for 20 counter_over "$dev" attempt 3
 		need "$dev" held_writes -eq 1
 		kill -0 $pid || die "$round: the write has ended"
@@ -143,7 +145,8 @@ one() {
 		wait $pid || die "$round: the application saw an error on both paths"
 		lab barrier "release-$round"
 		wait_for 20 counter_over "$dev" reconnects 0
-		# The session can be live while the attachment still waits for the old write.
+		# The session can be live while the target still answers ATTACH with BUSY because
+		# of the old write.
 		wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
 		;;
 	esac

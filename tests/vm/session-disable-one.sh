@@ -12,9 +12,9 @@
 # disabled for longer than BOUND.
 BOUND=$((4000 * ${LAB_SLOW:-1}))
 # ns per request of the storage behind the disk that is tested at full depth. The storage must be so
-# slow that the processors are idle
+# slow that the processors are mostly idle.
 STORAGE_NS=300000000
-# Number of attempts to attach, with pauses of up to 1 s; together they take longer than BOUND.
+# Number of attempts to attach for which the test waits; the pauses between attempts grow to 1 s.
 ATTEMPTS=$((7 * ${LAB_SLOW:-1}))
 # Units of pool space, more than the requests of the other disk need
 FEW=64

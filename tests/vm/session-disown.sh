@@ -8,10 +8,10 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# A detach ends the ownership of an exclusive export, also while the disk is not
-# attached, because the storage hangs with an old write or because the export has other properties
-# now. If a newer disk of the same host has attached the export, the host stays the owner when the
-# older disk is detached.
+# A detach ends the ownership of an exclusive export even while the disk cannot attach the export
+# again. Here the reason is that the storage hangs with an old write, or that the export has other
+# properties now. If a newer disk of the same host has attached the export, the host stays the owner
+# when the older disk is detached.
 ME=$(host_id 1) OTHER=$(host_id 4)
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }

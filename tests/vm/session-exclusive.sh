@@ -22,7 +22,8 @@ pair() { lab barrier "$1" --nodes 1,3 --timeout 120 || die "barrier $1"; }
 
 state_is() { [ "$(counter "$dev" state)" = "$1" ]; }
 
-# refused_with TEXT EXPORT: an attach is refused in one line that names the export
+# refused_with TEXT EXPORT: an attach must be refused with one line that names the export and contains
+# TEXT
 refused_with() {
 	local said
 	said=$(rnbd attach "$ADDR" "$2" 2>&1) && die "$2 is attached"
@@ -32,8 +33,8 @@ refused_with() {
 }
 owned() { refused_with "another host owns the exclusive export" disk0; }
 
-# writes BYTE: fill the disk with BYTE; waits BYTE: start a process that fills the beginning of the
-# disk with BYTE, and set $writer to its process id
+# writes BYTE: fill the disk with BYTE; waits BYTE: start a process that fills the first MiB of the
+# disk with BYTE, and set $writer to the process id
 writes() {
 	head -c ${SIZE}M /dev/zero | tr '\0' "$1" |
 		dd of="$dev" bs=1M iflag=fullblock oflag=direct status=none || die "$dev: write failed"

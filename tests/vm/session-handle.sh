@@ -132,7 +132,7 @@ verify_storage third
 sed -n 's/.* handle: .*index=\([0-9]*\) generation=\([0-9]*\) export="\(.*\)"$/\1 \2 \3/p' $TRACING/trace >"$OUT/handles"
 need_counter "$(wc -l <"$OUT/handles")" -ge $((2 * ROUNDS + 1)) "requests to attach"
 awk '
-	# The target checks each request twice.
+	# The target calls rnbdt_bind_check() twice for each ATTACH.
 	$1 == index_before && $2 == last[$1] && $3 == export_before { next }
 	$2 + 0 <= last[$1] + 0 { print "index " $1 ": generation " $2 " after " last[$1]; wrong = 1 }
 	{ index_before = $1; export_before = $3; last[$1] = $2; if (!(($1, $3) in seen)) { seen[$1, $3] = 1; exports[$1]++ } }

@@ -10,7 +10,7 @@
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# joins: an attach waits for the session of another disk; for wait_for
+# joins: succeed if an attach waits for the session of another disk; for wait_for
 joins() { grep -qs rnbdc_session_get /proc/[0-9]*/stack; }
 
 set_host_id

@@ -9,7 +9,7 @@
 . ../lib/rnbd.sh
 
 # Each disk has a session of its own, with one connection and a small pool. The target has its
-# default limits: it refuses logins that exceed the rate limit, and the clients retry.
+# default limits. It answers a login that exceeds a limit with BUSY, and the client retries the login.
 SESSIONS=200
 [ -z "${LAB_SLOW-}" ] || SESSIONS=50
 # Concurrent attaches; fewer than half_open_host_max

@@ -8,6 +8,7 @@
 . ../lib/rnbd.sh
 
 # Detach and the time limits of a disk do not wait for the login of the session.
+
 # ms by which the target delays the login; the client waits for at most 50 s
 HOLD=40000
 LIMIT=$((5 * ${LAB_SLOW:-1}))

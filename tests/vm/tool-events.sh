@@ -133,9 +133,8 @@ if [ "$NODE" = 1 ]; then
 	for i in "$first" "$second"; do
 		same "$(traced rnbdt_state "session=$i")" "$(story "session $i")" "trace of session $i"
 	done
-	# The first session must be in the state closing before the second session logs in. Its
-	# change to the state dead can come later, because requests in the storage delay this
-	# change.
+	# The first session must be in the state closing before the second session logs in. The
+	# first session can become dead later, because requests in the storage delay that.
 	[ "$(traced_at "session=$first .* -> closing")" -lt "$(traced_at "session=$second .* -> login")" ] ||
 		die "session $second logged in while session $first was live"
 	cat "$SEEN"

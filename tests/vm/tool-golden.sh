@@ -137,8 +137,8 @@ wait_for 10 told
 # shellcheck disable=SC2086 # two
 kill $monitors && wait
 golden monitor.txt grep ' disk ' "$OUT/monitor.txt"
-# When the kernel builds the message, the disk can be gone already. So mask its size and session
-# state.
+# When the kernel builds the message, the detach can have removed the disk already. So mask the size
+# and the session state of the disk in the message.
 golden monitor.json sed -n '/"family":"rnbd"/s/"size":[0-9]*/"size":<number>/; s/"session_state":"[a-z]*"/"session_state":"<state>"/p' "$OUT/monitor.json"
 
 detach rnbd0

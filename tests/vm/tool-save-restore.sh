@@ -271,7 +271,7 @@ says 'export file is disabled because /mnt/b/f is missing; the file keeps it ena
 cmp $FILE "$OUT/target.json" || die "the export is not enabled in the file"
 rnbd save - | cmp -s - $FILE && die "the export is enabled without its file"
 # A save must write the export as disabled if there is no older file, if the older file is not a
-# configuration, or if the path exists, so that an administrator must have disabled the export.
+# configuration, or if the path exists: in the last case an administrator has disabled the export.
 run rnbd save /tmp/fresh.json
 rnbd save - | cmp - /tmp/fresh.json || die "a new file differs from the target"
 echo old >/tmp/fresh.json

@@ -20,8 +20,8 @@ io() {
 	' "$CFG/$1/$2/io_stat"
 }
 
-# grown OP KEY NUMBER WHAT: fail unless the counter of disk0 has grown by exactly NUMBER since the
-# last call
+# grown OP KEY NUMBER WHAT: fail unless the number KEY of the operation OP of disk0 has grown by
+# exactly NUMBER since it was last stored in $before; store the new number there
 declare -A before
 grown() {
 	local now
