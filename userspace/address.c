@@ -2,9 +2,9 @@
 /*
  * Find the addresses of a target.
  *
- * Operation: the first operand of a command names the target: a host name or an
- * address, with or without a port. Commands try the addresses of a host name in order
- * until a target answers. A refusal is an answer, so no further address is tried.
+ * Operation: the first operand of rnbd attach and rnbd discover names the target: a host
+ * name or an address, with or without a port. These commands try the addresses of a host
+ * name in order until a target answers. A refusal is an answer, so no further address is tried.
  * Ownership: the caller frees the list that find_addresses() returns.
  * Concurrency: one thread.
  * Errors: get_target() prints one line; the caller prints the other error messages.
@@ -25,7 +25,7 @@
  * get_target() - parse the first operand and --port
  * @args: command line
  * @host: where the host name or address is stored
- * @port: where the port is stored
+ * @port: where the port is stored; the default port if the command line has none
  * @where: where host and port are stored as one text for messages
  *
  * Return: 0, or an exit code after an error message.
@@ -90,7 +90,7 @@ bool unreachable(int error)
  * @arg: second argument of @ask
  * @go_on: returns whether to try the next address after the result @ret of @ask
  *
- * Return: the last result of @ask, or -ENOENT if there was no address.
+ * Return: the last result of @ask, or -ENOENT if @ask was never called.
  */
 int ask_addresses(const struct addrinfo *list, int (*ask)(const char *address, void *arg),
 		  void *arg, bool (*go_on)(int ret))

@@ -51,7 +51,7 @@ bool args_has(const struct args *args, const char *name)
 	return args_value(args, name);
 }
 
-/* Parse the number of an option, if it was given. Returns an exit code. */
+/* Parse the number of an option; *out is unchanged without this option. Returns an exit code. */
 int args_number(const struct args *args, const char *name, uint32_t min, uint32_t max,
 		uint32_t *out)
 {
@@ -135,7 +135,10 @@ int args_parse(struct args *args, int argc, char **argv)
 
 	args->given = xcalloc(argc, sizeof(*args->given));
 	opterr = 0;
-	/* In glibc, optind = 0 resets getopt_long(); options can then follow operands. */
+	/*
+	 * In glibc, optind = 0 resets getopt_long(). Options can follow operands, because
+	 * getopt_long() moves the operands to the end of @argv.
+	 */
 	optind = 0;
 
 	while (!ret && !args->help && (c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {

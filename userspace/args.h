@@ -60,8 +60,8 @@ enum opt_group {
  * @scope: object to which the option applies
  * @group: group in which the value is printed
  * @key: key of the value in JSON and in rnbd show
- * @sysfs: file in the sysfs directory of the disk that has the granted value; NULL if
- *	netlink reports it
+ * @sysfs: file with the granted value, relative to the sysfs directory of the disk; NULL if
+ *	netlink reports this value
  * @check: returns whether a text is valid; NULL: every text is valid
  * @wanted: description of a valid text, for error messages
  */

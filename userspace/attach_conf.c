@@ -7,10 +7,11 @@
  * options of the real command line, then those of the file. An option of the real
  * command line overrides the same option in the file.
  *
- * Ownership: struct attach_conf owns the text of the file, into which the options and
- * operands point, until attach_conf_free().
+ * Ownership: struct attach_conf owns the text of the file until attach_conf_free(). Options
+ * and operands that come from the file point into this text.
  * Concurrency: one thread.
- * Errors: one line that names the file and the line; no part of the file is used then.
+ * Errors: one line that names the file and, for a mistake in a line, the number of this line.
+ * After an error, no part of the file is used.
  */
 #include <errno.h>
 #include <stdio.h>

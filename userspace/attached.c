@@ -3,16 +3,18 @@
  * Find a disk that is already attached as requested (rnbd attach --idempotent).
  *
  * Operation: a disk matches if it has the same export of the same target, and if every
- * option on the command line has the value with which the disk was attached. The
- * comparison uses the value that was requested for the disk, because the target can grant
- * less each time. If the kernel does not report the requested value, the comparison uses
- * the granted one. An option that is not given matches any value.
+ * option of the disk or its session on the command line has the value with which the disk
+ * was attached. The comparison uses the value that was requested for the disk, because the
+ * target can grant a smaller value, and another one at each attach. If the kernel does not
+ * report the requested value, the comparison uses the granted one. An option that is not on
+ * the command line matches any value.
  *
  * Ownership: no state is kept.
  * Concurrency: one thread. Another process can attach the same export between the search
  * and the attach. The attach then fails with -EEXIST, because a name is assigned only
  * once and a host can attach an export only once.
- * Errors: a negative errno, and a message that lists the differences.
+ * Errors: a negative errno, and an error message except for -ENODEV. If the export is attached
+ * with other options, the message lists the differences.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +36,7 @@ static void append(char text[TEXT_SIZE], const char *option, const char *has, co
 		 asked);
 }
 
-/* A flag also matches if the disk has it only because of the export, which can be read-only. */
+/* A flag matches, too, if it was granted without a request: a read-only export is an example. */
 static void compare_option(const struct opt *opt, const char *given,
 			   const struct option_value *asked, const struct disk *disk,
 			   char text[TEXT_SIZE])

@@ -3,8 +3,9 @@
  * rnbd attach: attach an export as a local disk.
  *
  * Operation: address.c resolves host names, because the kernel accepts only numeric
- * addresses. A target answers BUSY while it tears down an earlier attachment of this
- * host, and if it limits the rate of logins. The command then retries for a while.
+ * addresses. A target answers BUSY if a retry can succeed, for example while it tears down an
+ * earlier attachment of this host, or if it limits the rate of logins. After this answer, the
+ * command retries for up to TARGET_WAIT_MS.
  * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line that names the export and the target.
@@ -40,7 +41,7 @@
 /* Default of --wait in seconds with --config: at boot, the target can be booting as well. */
 #define CONF_WAIT	90
 
-/* Wait for the device node: devtmpfs creates it at once, without devtmpfs udev does it later. */
+/* Wait for the device node: without devtmpfs, udev creates it some time after the attach. */
 static bool wait_for_node(const char *path)
 {
 	struct stat st;
@@ -75,8 +76,8 @@ static int print_attached(const struct args *args, const struct disk *disk)
  * struct attempt - an attach: request and result
  * @args: command line
  * @attach: request
- * @disk: disk, if the attach succeeded or found one
- * @why: error message, if it failed
+ * @disk: disk that was attached, or that was found by attached_find()
+ * @why: error message, if the attach or the search failed
  */
 struct attempt {
 	const struct args *args;
@@ -117,9 +118,9 @@ static bool not_attached(int ret)
 }
 
 /*
- * Attach unless a matching disk exists. If the attach fails with -EEXIST although no disk
- * has the name, another process is attaching this export: search again until its disk
- * appears.
+ * Attach unless a matching disk exists. If the attach fails with -EEXIST although no disk had
+ * the name before, another process is attaching this export or a disk of this name: search and
+ * attach again, for up to TARGET_WAIT_MS, until the disk of the other process appears.
  */
 static int attach_once(struct attempt *attempt, const struct addrinfo *list)
 {
@@ -157,8 +158,8 @@ static int attach_somewhere(struct attempt *attempt, const char *host)
 }
 
 /*
- * Check whether the error is one of a target that is booting: it is unreachable, or the
- * export does not exist yet.
+ * Check whether the error can be that of a target that is still booting, which for example is
+ * unreachable or does not have the export yet.
  */
 static bool may_come(int error)
 {

@@ -17,7 +17,7 @@
 #include "help.h"
 #include "util.h"
 
-/* Return shell code that sets $words to the completions of this kind. */
+/* Return shell code that sets $words to the completions of this kind; for files, COMPREPLY. */
 static const char *completion_code(const char *complete)
 {
 	static char text[256];
@@ -102,9 +102,9 @@ static const char completion_start[] =
 	"\tlocal cmd=${COMP_WORDS[1]} first=2 operands=0 options words='' list word i\n";
 
 /*
- * Bash passes each "=" and ":" as a separate word. A word is an operand if it is
- * neither an option nor the value of an option; $valued lists the options that take
- * a value.
+ * Bash splits words at "=" and ":", and passes each of these characters as a separate word. A
+ * word is an operand if it is neither an option nor the value of an option; $valued lists the
+ * options that take a value.
  */
 static const char completion_words[] =
 	"\n"

@@ -18,7 +18,7 @@
 #include "resolve.h"
 #include "util.h"
 
-/* Default of --wait in seconds: udev opens a disk briefly after it appears or was written. */
+/* Default of --wait in seconds: udev opens a disk for a moment when it appears or was written. */
 #define BUSY_WAIT	2
 #define NAP_MS		10
 
@@ -32,8 +32,8 @@ static bool matches(const char *pattern)
 }
 
 /*
- * Check whether a logical volume, an MD array or multipath uses the disk or one of its
- * partitions.
+ * Check whether another block device, such as a logical volume, an MD array or a multipath
+ * device, uses the disk or one of its partitions.
  */
 static bool has_holders(const char *name)
 {

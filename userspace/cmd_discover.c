@@ -3,7 +3,8 @@
  * rnbd discover: list the exports that this host may attach at a target, as a table or
  * as JSON with stable keys.
  *
- * Operation: one netlink request, then a dump of the exports, sorted by name.
+ * Operation: one netlink request, for which the module gets the list of exports from the
+ * target, and then a netlink dump of this list. The exports are printed sorted by name.
  * Ownership: no state is kept.
  * Concurrency: one thread.
  * Errors: one line that names the target. An empty list is no error; a note gives the
@@ -59,7 +60,7 @@ static int ask(const char *address, void *arg)
 	return ret;
 }
 
-/* Retry while the target is overloaded, or limits the rate at which this host connects. */
+/* Retry while the target answers BUSY, for example because it limits the rate of logins. */
 static int ask_patiently(const char *address, void *arg)
 {
 	uint64_t end = now_ms() + BUSY_WAIT_MS;

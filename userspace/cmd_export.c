@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd export ...: manage exports, their hosts and ports, in the target's configfs.
+ * rnbd export add, remove, enable, disable and resize: manage exports in the target's configfs.
  *
  * Operation: each command is a short sequence of steps on configfs; target.c has the
  * steps that several commands share. If a step of "add" fails, the command removes the
  * objects that its earlier steps created.
  * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
- * Errors: one line per failure; exit code 1.
+ * Errors: one line per failure. The exit code is 2 for a wrong command line, otherwise 1.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -360,8 +360,8 @@ static int check_existing(const struct args *args, const char *name, const char 
 	if (!ret && list.nr)
 		ret = RNBD_EXIT_FAIL;
 	/*
-	 * Without --port it suffices that one port offers the export. If none does, an
-	 * earlier "add" was interrupted: offer the export now.
+	 * Without --port, it suffices that one enabled port offers the export. If no enabled port
+	 * offers it, for example because an earlier "add" was interrupted, offer it now.
 	 */
 	if (!ret && !args_has(args, "port") && !offered(name) && offer(args, dir)) {
 		target_unmake();

@@ -117,7 +117,7 @@ static void free_export(struct export *export)
 	free(export->path);
 }
 
-/* UUID of the owner, or NULL */
+/* Return the UUID of the owner, or NULL if the export has no owner. */
 static const char *export_owner(const struct export *export)
 {
 	return *export->owner && strcmp(export->owner, "none") ? export->owner : NULL;

@@ -8,8 +8,8 @@
  * Ownership: configfs holds the state; this file keeps none.
  * Concurrency: see configfs.c.
  * Errors: one line. "allow" and "deny" stop at the first host that fails and do not change
- * the hosts after it on the command line. "deny" nevertheless waits for the requests of the
- * hosts that it has denied before.
+ * the hosts after it on the command line. Unless --no-wait is given, "deny" waits even after
+ * such a failure for the requests of the hosts that it has denied.
  */
 #include <errno.h>
 #include <inttypes.h>

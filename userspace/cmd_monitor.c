@@ -10,14 +10,15 @@
  * arrive on the first socket between a request and its reply.
  *
  * Output: each event is one line on stdout, which is line buffered. Notes go to stderr:
- * that the command listens to a family, that a module was unloaded, and that events were
- * lost because they arrived faster than the command read them.
+ * that the command listens to a family, that a module was unloaded, that an event cannot be
+ * parsed, and that events were lost because they arrived faster than the command read them.
  *
  * Ownership: both sockets exist as long as the command runs.
  * Concurrency: one thread. The command reads SIGINT and SIGTERM from a signalfd, so that
  * these signals do not end the command in the middle of a line.
- * Errors: the command fails if neither module is loaded at its start, or if a socket
- * fails. A write error on stdout ends the command; main() reports the error.
+ * Errors: the command fails if it can listen to neither module at its start, because the
+ * modules are not loaded or the user is not root, or if a socket fails. A write error on stdout
+ * ends the command; main() reports the error.
  */
 #include <errno.h>
 #include <poll.h>
@@ -73,7 +74,7 @@ static struct nl_sock *events, *queries;
 static bool denied;
 static bool json;
 
-/* "2025-01-31T12:00:00.123" */
+/* Format the local time, such as "2025-01-31T12:00:00.123". */
 static void make_stamp(char stamp[STAMP_SIZE])
 {
 	struct timeval now;
@@ -126,7 +127,7 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 	}
 	if (format_addr(disk.address, disk.port, target, sizeof(target)))
 		snprintf(target, sizeof(target), "?");
-	/* Print no reason in other states: in closing, disk.reason is from an earlier loss. */
+	/* Print no reason in other states: in closing, it is that of an earlier disconnect. */
 	if (!strcmp(disk.state, "reconnecting"))
 		reason = disk.reason;
 	else if (!strcmp(disk.state, "failed"))
@@ -230,7 +231,7 @@ static void on_family(struct nlmsghdr *hdr)
 		} else if (genl->cmd == CTRL_CMD_DELFAMILY && source->family) {
 			source->family = 0;
 			note("%s was unloaded", name);
-			/* Join now: the module was possibly loaded again before this read. */
+			/* Join now: the module was possibly loaded again before this event. */
 			join(source);
 		}
 	}

@@ -3,11 +3,12 @@
  * rnbd export owner: show, end or move the ownership of an exclusive export; rnbd export
  * record-owners: record the owners in files as hosts attach and detach.
  *
- * Operation: to end or move the ownership, "owner" first writes to the kernel, which closes
- * the attachment of the earlier owner at once. Then it records the new owner in a file. If
- * this fails, the command fails, because after the next start of the target the earlier
- * owner could attach the export again. Last, unless --no-wait is given, the command waits
- * until the storage has completed the requests of the earlier owner.
+ * Operation: to end or move the ownership, "owner" first writes to the kernel, which at once
+ * begins to close the attachment of the earlier owner. Then the command records in a file which
+ * host is the owner now, or that there is none. If recording fails, the command fails, because
+ * after the next start of the target the earlier owner could attach the export again. Last,
+ * unless --no-wait is given, the command waits until the storage has completed the requests of
+ * the earlier owner.
  * Ownership: owner_store.c manages the files of recorded owners.
  * Concurrency: hosts may attach and detach concurrently; the kernel serializes the changes
  * of the owner.
@@ -112,8 +113,8 @@ static void free_recorded(struct all_recorded *all)
 }
 
 /*
- * Record the owner of an export if owner_state differs from @old, the state recorded before.
- * Returns 0 or a negative errno.
+ * Record the owner of an export if owner_state differs from @old, the state recorded before, or
+ * if @old is NULL. Frees @old. Returns 0 or a negative errno.
  */
 static int record_one(const char *name, char *old, struct all_recorded *now)
 {
@@ -137,7 +138,7 @@ static int record_one(const char *name, char *old, struct all_recorded *now)
 	return ret;
 }
 
-/* Record the owners that changed since the last call. Returns 0 or a negative errno. */
+/* Record the owners that are not in @old or have changed. Returns 0 or a negative errno. */
 static int record_changed(struct all_recorded *old)
 {
 	char *all = configfs_path("exports");

@@ -12,7 +12,8 @@
  * file is an error. Only the owner of the file may read it, because it lists the UUIDs of
  * the hosts: any client that knows the UUID of a host without a secret can attach as this
  * host.
- * Concurrency: after two concurrent saves, the file is that of the save that ended last.
+ * Concurrency: after two concurrent saves, the file is that of the save that renamed its new
+ * file last.
  * Errors: one line for each error. A "save" that fails leaves no temporary file, and leaves
  * the old file unchanged unless only the last step has failed, the sync of the directory.
  * "clear" also ends sessions that begin while it runs.
@@ -323,7 +324,7 @@ static int secret_attr(void)
 }
 
 /*
- * If the file names no secret for a host, use the copy that "rnbd host secret" has stored since:
+ * If the file names no secret for a host, use the copy that "rnbd host secret" has stored, if any:
  * a host restored without its secret could be impersonated by any client that knows its UUID.
  * If the file names another path than that of the copy, use the path in the file, and print a
  * note, because the secret at that path can be older than the copy.
@@ -429,7 +430,7 @@ static int misfits(const struct target_config *config, bool late)
 	return nr;
 }
 
-/* Add the exports that @config enables, but whose path does not exist yet, to @late. */
+/* Add to @late each export that @config enables, that is disabled now and whose path is missing. */
 static int find_late(const struct target_config *config, struct strlist *late, uint32_t wait)
 {
 	const struct target_config_list *exports = &config->list[TARGET_CONFIG_EXPORT];

@@ -5,7 +5,8 @@
  * Operation: the new secret applies to the whole session of each disk, from the next login
  * of the session on. The present connections stay.
  * Ownership: the secret is wiped before the command ends.
- * Concurrency: one thread. If two commands set a secret, the last one wins.
+ * Concurrency: one thread. If two commands set the secret of a session, the secret that the
+ * kernel receives last applies.
  * Errors: one line for each disk that fails; the command continues with the others.
  */
 #include <stdlib.h>

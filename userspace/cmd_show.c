@@ -4,7 +4,8 @@
  * JSON object, which has the members that rnbd list prints, and further values from sysfs.
  *
  * Operation: one netlink dump, then reads from sysfs. Text and JSON use the same keys, except
- * that text shows state_ms and attached_ms as durations under other keys.
+ * that text shows state_ms and attached_ms as durations under other keys, and a requested value
+ * beside the granted one.
  * Ownership: no state is kept.
  * Concurrency: one thread. The values can be of different moments, because the disk stays in
  * use while they are read.
@@ -110,7 +111,7 @@ static void line_grant(const char *key, uint64_t granted, uint64_t requested)
 		line(key, "%" PRIu64 " (requested: %" PRIu64 ")", granted, requested);
 }
 
-/* "3 d 01:02:03" */
+/* Print a duration in milliseconds, such as "3 d 01:02:03". */
 static void line_since(const char *key, uint64_t ms)
 {
 	uint64_t s = ms / 1000;

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd stat: print counters of disks since the attach, or rates per interval.
+ * rnbd stat: print counters of disks and of their sessions, or rates per interval.
  *
  * Operation: without an interval, the command prints one sample, as a table with a column
  * per disk, as a JSON object per disk, or in the text format of Prometheus, which also has
  * the metrics of a target on this machine unless the command line names a disk. With an
  * interval, interval.c calls this file for each sample, and this file prints a line per
- * disk with the rates since the previous sample. A detached disk has no line. The rates of
- * a disk that is not in the previous sample count from its attach. The operand is resolved
- * again for each sample, so that a name means the disk that has this name at that time.
+ * disk with the rates since the previous sample. A detached disk has no line. If a disk is not
+ * in the previous sample, its rates are its counters divided by the time since its attach. The
+ * operand is resolved again for each sample, so that a name means the disk that has this name
+ * at that time.
  *
  * Output: with --output, a temporary file is renamed when it is complete, so that
  * node_exporter never reads an incomplete file.
  *
  * Ownership: a list of samples is freed when the next one has replaced it.
  * Concurrency: one thread.
- * Errors: one line, also if the module is unloaded while the command runs. With
- * --prometheus and without a disk, it is no failure if the module is not loaded: the metric
- * rnbd_up is 0.
+ * Errors: one line. The command also fails if the module is unloaded while the command runs.
+ * With --prometheus and without a disk on the command line, it is no failure if the module is
+ * not loaded: the metric rnbd_up is 0.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -301,7 +301,7 @@ int cmd_host_stat(const struct args *args)
 	dir = target_find_host(job.words.word);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
-	/* Use the name of the directory: its UUID can be in another case than the operand. */
+	/* Use the name of the directory: it can differ from the operand in upper and lower case. */
 	job.words.word = strrchr(dir, '/') + 1;
 	ret = run(&job);
 	free(dir);

@@ -161,7 +161,10 @@ int configfs_write(const char *path, const char *attr, const char *value)
 	return ret;
 }
 
-/* Retry on EBUSY: a removed host cannot be created again before its last session has ended. */
+/*
+ * Create a directory; returns -EEXIST without a message if it exists. Retry on EBUSY: a removed
+ * host cannot be created again before its last session has ended.
+ */
 int configfs_mkdir(const char *path)
 {
 	uint64_t end = now_ms() + BUSY_MS;
@@ -189,9 +192,9 @@ int configfs_link(const char *target, const char *path)
 	if (!symlink(target, path))
 		return 0;
 	/*
-	 * The caller handles two errors. EEXIST: the directory already has a link to @target,
-	 * possibly with another name. EBUSY: the export allows the host already, but with the
-	 * other permission (only read, or read and write).
+	 * The caller handles two errors. EEXIST: there is already a link @path, or a link to
+	 * @target with another name in the same directory; EBUSY: the export allows the host
+	 * already, but with the other permission (only read, or read and write).
 	 */
 	if (errno == EEXIST || errno == EBUSY)
 		return -errno;

@@ -82,6 +82,8 @@ int fence_store_keep(const char *host_dir, const struct fence *fence)
  * fence_store_keep_last() - record the fence state of a host that is about to be removed
  * @host_dir: directory of the host in configfs
  *
+ * Nothing is recorded for a host that was never fenced.
+ *
  * Return: 0, or a negative errno after a message.
  */
 int fence_store_keep_last(const char *host_dir)

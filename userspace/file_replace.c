@@ -7,8 +7,8 @@
  * Ownership: no state is kept.
  * Concurrency: after two concurrent calls, the file has the whole text of the call that has
  * renamed its temporary file last.
- * Errors: a negative errno without a message, which the caller prints. No temporary file
- * is left.
+ * Errors: a negative errno without a message; the caller prints one. After an error, the
+ * temporary file is removed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -145,7 +145,7 @@ static void take_extack(const struct reply *reply, struct nlattr *attrs, int len
 		if (msg && nla_len(msg) > 0 &&
 		    !((char *)nla_data(msg))[nla_len(msg) - 1])
 			text = nla_data(msg);
-		/* Only the kernel's messages about a violated policy do not name the option. */
+		/* The kernel's message about a violated policy does not name the option. */
 		if (tb[NLMSGERR_ATTR_POLICY]) {
 			policy_limits(tb[NLMSGERR_ATTR_POLICY], limits,
 				      sizeof(limits));
@@ -320,7 +320,7 @@ static int open_family(const char *name)
 	/* Ask for the kernel's error messages. If this fails, error codes still arrive. */
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &on,
 		   sizeof(on));
-	/* Otherwise the kernel would send a request back after an error, with its secret. */
+	/* Without NETLINK_CAP_ACK, an error message has a copy of the request with its secret. */
 	if (setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
 		       sizeof(on))) {
 		ret = netlink_set_error(-errno, "cannot set NETLINK_CAP_ACK: %s",

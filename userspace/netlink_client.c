@@ -2,8 +2,8 @@
 /*
  * Requests to the client module, generic netlink family "rnbd".
  *
- * Operation: each function builds a request from attributes and parses the reply into
- * struct disk or struct export.
+ * Operation: the functions build requests from attributes, and parse replies and events about
+ * disks into struct disk, and lists of exports into struct export.
  *
  * Ownership: the caller frees the arrays in struct disks and struct exports.
  * Concurrency: one thread.

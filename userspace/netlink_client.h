@@ -16,8 +16,8 @@
  * @address: numeric address of the target
  * @state: state of the disk
  * @old_state: previous state; set in events only
- * @reason: reason why the disk last left the state live; "" while it is live or connects for
- *	the first time
+ * @reason: reason why the disk last lost its connection or attachment, or was deactivated; ""
+ *	while it is live or connects for the first time
  * @last_error: message of the latest failed attempt to connect or attach, or the same text as
  *	@reason if no attempt has failed since then; "" if @reason is ""
  * @epoch: number of the session's connection: the client numbers its attempts to connect, so
@@ -30,8 +30,8 @@
  * @size: size in bytes
  * @block_size: logical block size in bytes
  * @authenticated: true if client and target have authenticated each other
- * @host_id: UUID of this machine
- * @session_id: UUID of the session
+ * @host_id: host id of the session; the null UUID if the kernel hides it from this user
+ * @session_id: UUID of the session; the null UUID if the kernel hides it from this user
  * @export_id: UUID of the export, which identifies the data
  * @session: number of the session
  * @session_state: state of the session's connection

@@ -4,13 +4,14 @@
  *
  * Operation: a parser accepts a string only as a whole. It refuses white space, signs, trailing
  * characters, and results that do not fit into the output; only fence_parse() and owner_parse()
- * accept white space, between the fields of a line. The character classes are defined here
+ * accept white space, around the fields of a line. The character classes are defined here
  * because those of <ctype.h> depend on the locale.
  *
  * Ownership: the caller owns all buffers.
  * Concurrency: no shared state.
- * Errors: -EINVAL for malformed text, -ERANGE for a value out of range. After an error the
- * output is unchanged, except that fence_parse() and owner_parse() may have filled members.
+ * Errors: -EINVAL for malformed text, -ERANGE for a value out of range. After an error of a
+ * parser the output is unchanged, except that fence_parse() and owner_parse() can have filled
+ * members. format_addr() returns -ERANGE if the text was truncated.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -218,6 +219,8 @@ int parse_uuid(const char *s, uint8_t uuid[UUID_SIZE])
  * @s: text
  * @name: parsed name, without /dev/; a number N becomes rnbdN
  * @name_size: size of @name in bytes
+ *
+ * Any name of letters, digits, '_' and '-' is accepted; the caller looks for a disk of this name.
  */
 int parse_disk(const char *s, char *name, size_t name_size)
 {
@@ -287,7 +290,7 @@ bool export_name_valid(const char *s)
 /**
  * disk_name_valid() - check a name that an administrator gives to a disk
  * @s: name; valid if it is a valid name of an export, but neither a number, rnbdN, rnbdNpM nor
- *	a UUID, because these identify a disk in another way
+ *	a UUID, because these forms identify a disk or a partition in another way
  */
 bool disk_name_valid(const char *s)
 {

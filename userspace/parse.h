@@ -20,8 +20,8 @@
  * struct fence - fencing state of a host in the kernel, as in fence_state
  * @generation: fence generation, 1 until the host is fenced for the first time
  * @fenced: true if the host is fenced, so that its logins are refused
- * @boot_id: boot id of the client module at the latest granted login; the null UUID before
- *	the first
+ * @boot_id: last known boot id of the client module of the host; the null UUID if none is
+ *	known
  */
 struct fence {
 	uint32_t generation;

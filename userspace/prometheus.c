@@ -6,8 +6,8 @@
  * Operation: a metric is printed as a HELP line, a TYPE line and the samples of all disks, one
  * after the other. A metric without samples is left out. Units are bytes and seconds. Every
  * sample of a disk has the labels disk, export and name (empty if the disk has no name), so
- * that a query can sum by one of these labels without a join. The labels of rnbd_disk_info are
- * the other identifiers of a disk.
+ * that a query can sum by one of these labels without a join. rnbd_disk_info has further labels
+ * for properties of a disk, such as the address of its target and its policy.
  *
  * Ownership: the caller owns the stream and the samples.
  * Concurrency: one thread.

@@ -3,9 +3,10 @@
  * Samples of the statistics of a disk, and the rates between two samples.
  *
  * Operation: value_infos[] has one row per value: its file in sysfs, its names in JSON and for
- * Prometheus, and its unit. Counters start at 0 when a disk is attached. If a disk was attached
- * again between two samples, possibly under the same name, rates_between() uses the counters
- * of the newer sample and the time since the attach.
+ * Prometheus, and its unit. Counters of the block layer start at 0 when a disk is attached, most
+ * counters in /sys/block/DISK/rnbd when its session is created. If a disk was attached again
+ * between two samples, possibly under the same name, rates_between() divides the counters of
+ * the newer sample by the time since the attach.
  *
  * Ownership: the caller owns all samples.
  * Concurrency: one thread. The values of one sample are read one after the other while the
@@ -25,7 +26,7 @@
 #include "sample.h"
 #include "util.h"
 
-/* A unit test defines its own directory. */
+/* A unit test defines SYS_BLOCK as a directory of its own. */
 #ifndef SYS_BLOCK
 #define SYS_BLOCK	"/sys/block"
 #endif
@@ -245,7 +246,10 @@ const struct sample *samples_find(const struct samples *samples, const char *dis
 	return NULL;
 }
 
-/* Test whether the disk was attached between two samples, so that its counters began at 0. */
+/*
+ * Test whether the disk was attached again between two samples: its session is another one, or
+ * the time since the attach or a counter has decreased.
+ */
 static bool started_anew(const struct sample *old, const struct sample *now)
 {
 	size_t i;
@@ -264,7 +268,8 @@ static bool started_anew(const struct sample *old, const struct sample *now)
  * rates_between() - compute the rates of a disk between two samples
  * @old: older sample, NULL if the disk did not exist then
  * @now: newer sample
- * @rates: rates to fill; the rates since the attach if the disk was attached after @old
+ * @rates: rates to fill; if the disk was attached after @old, the counters of @now divided by the
+ *	time since the attach
  */
 void rates_between(const struct sample *old, const struct sample *now, struct rates *rates)
 {

@@ -10,8 +10,9 @@
  *
  * Ownership: buffers with a secret are wiped after use. No secret appears on a command line or
  * in a message; only rnbd secret generate prints one.
- * Concurrency: the directory of the copies is locked while a secret changes. If two commands
- * set the secret of a host, the last one wins both in the kernel and in the copy.
+ * Concurrency: the directory of the copies is locked while a secret changes. If two commands set
+ * the secret of a host, both the kernel and the copy end up with the secret of the command that
+ * took the lock last.
  * Errors: one error message that names the file and the remedy.
  */
 #include <errno.h>
@@ -52,7 +53,7 @@ static int check_rights(const char *file, const struct stat *st)
 	return 0;
 }
 
-/* Read a secret; loop, because a pipe may deliver the text in pieces. */
+/* Read a secret; loop, because a pipe can deliver the text in pieces. */
 static int read_secret(int fd, const char *name, uint8_t *secret)
 {
 	char text[RNBD_SECRET_TEXT_SIZE + 2];
@@ -300,7 +301,10 @@ bool secret_copy_is_old(const struct secret_copy *copy)
 
 int secret_copy_forget(const struct secret_copy *copy)
 {
-	/* In this order: after a crash, the old secret must not remain without the present one. */
+	/*
+	 * Remove the copy of the present secret last: after a crash, the copy of the old secret
+	 * must not exist without it.
+	 */
 	const char * const names[] = { copy->old, copy->former, copy->fresh, copy->path };
 	int ret = 0;
 	size_t i;

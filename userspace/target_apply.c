@@ -9,8 +9,8 @@
  * an export, it is not offered on a port, because its data can be other than the administrator
  * intended.
  *
- * A host gets its secret before it is allowed any export; without the secret it is allowed
- * none. The secret of an existing host is always written, because configfs does not reveal
+ * If the configuration names a secret for a host, no export allows the host before the host has a
+ * secret. The secret of an existing host is always written, because configfs does not reveal
  * whether it differs; the kernel ignores an equal secret. The fencing state of hosts and the
  * owners of exports are written, too; the kernel ignores a state that is not newer.
  *

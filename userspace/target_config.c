@@ -166,7 +166,7 @@ bool target_config_was_enabled(const struct target_config *old, const struct tar
  * @have: object as in configfs
  * @differences: list to which one text per difference is added, such as: path is "/a", not "/b"
  *
- * A disabled object that is wanted enabled does not count: the caller can enable it.
+ * If the object is disabled and wanted enabled, this is not listed: the caller can enable it.
  */
 void target_config_differences(enum target_config_kind kind,
 			       const struct target_config_object *want,

@@ -32,7 +32,7 @@ enum target_config_type {
 	TARGET_CONFIG_BOOL,		/* "0" or "1" in configfs */
 	TARGET_CONFIG_NUMBER,
 	TARGET_CONFIG_SECRET,		/* path of a file with a secret, which configfs hides */
-	TARGET_CONFIG_STATE,		/* set by the kernel, which accepts only newer ones */
+	TARGET_CONFIG_STATE,		/* state of the kernel; only a newer state replaces it */
 };
 
 /* Attributes of an export */

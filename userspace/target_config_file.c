@@ -242,7 +242,7 @@ static void parse_list(struct parser *p, enum target_config_kind kind, struct js
 		parse_object(p, kind, i, json_object_array_get_idx(array, i));
 }
 
-/* Check that the file defines each object that it links to, because a target can be empty. */
+/* Check that the file defines each object to which it links: the target can lack this object. */
 static void check_links(struct parser *p, enum target_config_kind kind)
 {
 	const struct target_config_schema *schema = &target_config_schema[kind];

@@ -28,7 +28,8 @@
 
 /*
  * List the hosts whose directory name is not the UUID in lower case, because an administrator
- * created it by hand. The list is read only once, as a command may look up thousands of hosts.
+ * created the directory by hand. The list is read only once per command, because a command can
+ * look up thousands of hosts.
  */
 static const struct strlist *odd_hosts(void)
 {

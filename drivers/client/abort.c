@@ -3,10 +3,11 @@
  * Requests to end an attach or a discovery early.
  *
  * Operation: The thread that executes an attach or a discovery binds its session, and for
- * an attach its disk, to a struct rnbdc_abort. The thread unbinds them before other tasks
- * can use the disk. For an attach, an abort request sets RNBDC_DISK_ABORTED and makes the
- * I/O of the bound disk fail. For a discovery, it sets RNBDC_SESS_ABORTED and ends the
- * connection of the bound session. These flags end the waits and the recovery attempts of
+ * an attach its disk, to a struct rnbdc_abort. The thread unbinds them at the end of the
+ * command: for a successful attach, just before it adds the disk to the list of disks. For an
+ * attach, an abort request sets RNBDC_DISK_ABORTED and, if the bound disk is live, makes the
+ * I/O of the disk fail. For a discovery, an abort request sets RNBDC_SESS_ABORTED and ends
+ * the connection of the bound session. These flags end the waits and the recovery attempts of
  * the disk or session. The thread then undoes its work.
  *
  * Ownership: The command that attaches or discovers owns its struct rnbdc_abort. The command
@@ -27,7 +28,7 @@
 #include "session.h"
 #include "state.h"
 
-/* End the bound disk or session. The caller holds abort->lock, so they stay bound. */
+/* End the bound disk or, without one, the bound session. The caller holds abort->lock. */
 static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 {
 	static const char reason[] = "interrupted";

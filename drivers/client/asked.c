@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control requests of a session that the target has not answered.
+ * ATTACH and DETACH entries of a session that the target has not answered.
  *
- * Operation: a session may have at most RNBD_CTL_OPEN_MAX unanswered control requests; the
- * target treats one more as a protocol error. Each unanswered request occupies an element of
- * the array rnbdc_ctl.asked, from before the request is sent until the reply with its id
- * arrives or the connection ends. If a task stops waiting for the reply to a request that
- * was sent, the request stays in the array.
+ * Operation: these entries are called control requests. A session may have at most
+ * RNBD_CTL_OPEN_MAX unanswered ones; the target treats one more as a protocol error. Each
+ * ATTACH, and each DETACH that the target can count (attach_ctl.c), occupies an element of the
+ * array rnbdc_ctl.asked, from before the request is sent until the reply with its id arrives
+ * or the connection ends. If a task stops waiting for the reply to a request that was sent,
+ * the request stays in the array.
  *
  * Ownership: the task that waits for the reply owns the pointer rnbdc_asked.disk, and sets it
  * to NULL when it stops waiting.
@@ -73,7 +74,7 @@ struct rnbdc_asked *rnbdc_asked_find(struct rnbdc_ctl *ctl, u32 id)
  * @handle: handle
  *
  * Context: any; the lock of the session held.
- * Return: true if so.
+ * Return: true if an unanswered request names the handle.
  */
 bool rnbdc_asked_names(const struct rnbdc_ctl *ctl, const struct rnbd_handle *handle)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control requests of a session that the target has not answered. See asked.c.
+ * ATTACH and DETACH entries of a session that the target has not answered. See asked.c.
  */
 #ifndef RNBDC_ASKED_H
 #define RNBDC_ASKED_H
@@ -13,7 +13,7 @@
 struct rnbdc_disk;
 
 /**
- * struct rnbdc_asked - a control request that the target has not answered
+ * struct rnbdc_asked - an ATTACH or DETACH that the target has not answered
  * @id: id of the request; 0 if this element of rnbdc_ctl.asked is free
  * @handle: handle of the attachment that the request names
  * @disk: disk whose task waits for the reply; NULL if no task waits

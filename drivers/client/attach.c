@@ -6,7 +6,8 @@
  * the name, attaches the export, creates the gendisk, makes the disk live and adds the
  * gendisk. The kernel then reads the partition table. RNBDC_DISK_ATTACHED is set only after
  * that: without the flag I/O fails if the connection is lost, so that reading the partition
- * table does not block. With the flag I/O waits for recovery (recover.c).
+ * table does not block. With the flag the policy of the disk decides whether I/O fails or waits
+ * for recovery (recover.c).
  * rnbdc_disk_detach() removes the disk while the session is still connected, so that the
  * target completes the requests in flight. The detach of the last disk of a session closes
  * the connection.
@@ -59,7 +60,7 @@
 #include "sysfs.h"
 #include "turn.h"
 
-/* Allocate a disk. It takes over the caller's reference to the session. */
+/* Allocate a disk. On success the disk takes over the caller's reference to the session. */
 static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 					   const struct rnbdc_disk_options *opt)
 {
@@ -115,11 +116,11 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	list_del(&disk->entry);
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->recovery.lock);
-	/* End the connection if all remaining disks of the session have failed. */
+	/* End the connection if all remaining disks of the session have failed or are closing. */
 	rnbdc_session_end_unused(sess);
 	/* The disk has left sess->disks: control entries and recovery no longer find it. */
 	rnbdc_disk_recover_end(disk);
-	/* Wait for event_work: its reports use the name that rnbdc_disk_remove() gives up. */
+	/* Wait for event_work: its reports use the name rnbdN, which rnbdc_disk_remove() frees. */
 	flush_work(&disk->log.event_work);
 	rnbdc_disk_remove(disk);
 }
@@ -160,7 +161,7 @@ static void rnbdc_release_name(struct rnbdc_disk *disk)
 	mutex_unlock(&rnbdc_disks_lock);
 }
 
-/* Test whether another disk has the same target address, export name and host id. */
+/* Test whether a listed disk has the same target address, export name and host id. */
 static bool rnbdc_has_twin(const struct rnbdc_disk *disk)
 {
 	const struct rnbdc_session_options *opt = &disk->sess->opt;
@@ -242,7 +243,7 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 		goto fail;
 	/*
 	 * Until now I/O failed after a loss, so that reading the partition table could not
-	 * block. From now on users can open the disk, and I/O waits for recovery.
+	 * block. From now on the policy of the disk decides whether I/O fails or waits.
 	 */
 	set_bit(RNBDC_DISK_ATTACHED, &disk->flags);
 	/* Report a capacity that changed while the gendisk was added. */
@@ -279,13 +280,14 @@ fail:
 /**
  * rnbdc_disk_attach - connect to an export and create its disk
  * @opt: options
- * @errmsg: message for the user, set on error
+ * @errmsg: message for the user, set on most errors; without one, memory was lacking
  *
  * Context: process context, may sleep until the target answers or a time limit passes; ends
  * early when an abort is requested in opt->abort.
- * Return: the disk with a reference for the caller, or an ERR_PTR with everything
- * undone: -EBUSY if the target still has an older attachment of this host, -EEXIST if
- * another disk has the name or the export, -EINTR if the attach was aborted.
+ * Return: the disk with a reference for the caller, or an ERR_PTR with everything undone. The
+ * error is -EBUSY if a retry can succeed, for example because the target still has an older
+ * attachment of this host; -EEXIST if another disk has the name or the export; -EINTR if the
+ * attach was aborted; or another error.
  */
 struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 				     struct rnbdc_errmsg *errmsg)
@@ -294,7 +296,7 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	bool created = false;
 
 	disk = rnbdc_attach_once(opt, &created, errmsg);
-	/* The session that the disk joined has ended, perhaps because its disks failed: retry. */
+	/* The joined session has lost its connection, or the attachment has ended: retry once. */
 	if (PTR_ERR_OR_ZERO(disk) == -ECONNRESET && !created)
 		disk = rnbdc_attach_once(opt, &created, errmsg);
 	/* Do not log EBUSY: the caller is expected to retry. */
@@ -337,7 +339,8 @@ static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
  * being detached.
  *
  * Context: process context, may sleep.
- * Return: 0, -EBUSY if the disk is open, -EALREADY if it is being detached.
+ * Return: 0, -EBUSY if the disk is open and @force is not set, -EALREADY if the disk is being
+ * detached.
  */
 int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *errmsg)
 {

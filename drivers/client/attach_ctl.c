@@ -6,14 +6,14 @@
  * disk, on queue 0 of a live session, and waits for the reply. Other disks can attach
  * concurrently (asked.c). offer.c compares the reply with the properties of the disk.
  *
- * Ownership: disk->offer belongs to the completion handler of queue 0 until the handler has
- * set disk->answered, and after that to the thread that waits for the reply.
+ * Ownership: the thread that waits for the reply reads disk->offer only after the completion
+ * handler of queue 0 has set disk->answered.
  *
  * Concurrency: disk->ctl_lock serialises requests to attach and to detach a disk; it is
  * taken before recovery.lock. Frames of queue 0 are handled one at a time. The lock of the
  * session protects the list of disks, their offers and the unanswered requests.
  *
- * Errors: each failure sets one error message for the user. A reply that arrives after its
+ * Errors: each failed attach sets one error message for the user. A reply that arrives after its
  * task has stopped waiting is ignored. A reply without an unanswered request is a protocol
  * error.
  */
@@ -45,12 +45,12 @@
 
 /* Milliseconds to wait for the reply to ATTACH, for which the target needs no storage. */
 #define RNBDC_ATTACH_MS		10000
-/* Milliseconds to wait for DETACHED: the target first waits for requests in its storage. */
+/* Milliseconds to wait for DETACHED, and for the reply to an ATTACH that gives up an ownership. */
 #define RNBDC_RELEASE_MS	2000
 /* Milliseconds until a retry for lack of a credit or of a free element of rnbdc_ctl.asked. */
 #define RNBDC_ATTACH_RETRY_MS	10
 
-/* Send a frame with one entry on the connection of @epoch. Returns -EAGAIN without a credit. */
+/* Send one entry on the connection of @epoch. Returns -EAGAIN without a credit or send slot. */
 static int rnbdc_ctl_post(struct rnbdc_queue *q, u32 epoch, const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_ring *ring = &q->ring;
@@ -209,7 +209,7 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 		asked->disk = NULL;
 	else if (asked)
 		rnbdc_asked_remove(&sess->ctl, asked);
-	/* The reply came between the time-out and this section, so it is valid. */
+	/* The reply arrived after the time-out, but before the lock was taken: it is valid. */
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
 	/* The target can still grant the request later: a detach must name this handle. */
@@ -226,7 +226,7 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 	return ret;
 }
 
-/* Send a request and wait for its result, with disk->ctl_lock held. */
+/* Send a request and wait for its result. Takes disk->ctl_lock. */
 static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk = ask->disk;
@@ -371,12 +371,12 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_deta
  * @disk: disk that has failed or has no requests, or whose offer the client did not accept
  * @keep_owner: the disk will attach again, so this host remains the owner of the export
  *
- * The target does not execute requests that it has not submitted to its storage yet. The
- * index of the handle stays in use until the target sends DETACHED or the connection is lost.
- * A second call for the same attachment does nothing.
+ * The target does not execute requests that it has not submitted to its storage yet. If a
+ * DETACH is sent, the index of the handle stays in use until the target sends DETACHED or the
+ * connection is lost. A second call for the same attachment does nothing.
  *
- * Context: process context, may sleep until the target gives a credit; takes disk->ctl_lock
- * and recovery.lock.
+ * Context: process context, may sleep until a credit is available; takes disk->ctl_lock and
+ * recovery.lock.
  */
 void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 {
@@ -455,13 +455,14 @@ static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
  * rnbdc_export_release - end the attachment and the ownership of an exclusive export
  * @disk: as for rnbdc_export_detach(), and in state RNBDC_FAILED or RNBDC_CLOSING
  *
- * The end of a connection does not end the ownership of an exclusive export, so the target
- * must get the request before the connection ends. The disk need not be attached: a host
+ * The end of a connection does not end the ownership of an exclusive export, so the client
+ * gives the ownership up before the connection ends. The disk need not be attached: a host
  * keeps its ownership while the target answers BUSY or the disk rejects the offer. The
  * function does nothing if the host is known not to own the export.
  *
  * Context: process context, may sleep; waits at most RNBDC_RELEASE_MS for DETACHED, which
- * depends on the target's storage; takes disk->ctl_lock and recovery.lock.
+ * depends on the target's storage, and then for the reply to the request that gives the
+ * ownership up; takes disk->ctl_lock and recovery.lock.
  */
 void rnbdc_export_release(struct rnbdc_disk *disk)
 {

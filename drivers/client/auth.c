@@ -4,20 +4,21 @@
  *
  * Operation: If the target challenges a login, the thread that waits for the reply sends
  * the client's proof and continues to wait. The target must send its own proof before it
- * grants the login. Further queues prove the key of the session (join.c), which is computed
- * from the secret, or received from the target if there is no secret. See "Authentication"
- * in Documentation/reference/protocol-authentication.rst.
+ * grants the login. On each further queue both ends prove that they know the key of the session
+ * (join.c). They compute this key from the secret; without a secret the target sends the key.
+ * See "Authentication" in Documentation/reference/protocol-authentication.rst.
  *
- * Ownership: Only an HMAC transform of the session holds the secret. A reconnect therefore
- * does not depend on a key in a kernel keyring. A new secret stays in sess->auth.next_key
- * until the next login begins, so that all proofs of a connection use the same secret.
+ * Ownership: The session keeps its secret in an HMAC transform. A reconnect therefore does not
+ * depend on a key in a kernel keyring. The transform of a new secret stays in
+ * sess->auth.next_key until the next login begins, so that all proofs of a connection use the
+ * same secret.
  *
  * Concurrency: The completion handler of queue 0 handles entries; the thread that connects
  * does everything else. sess->auth.step says which of the two acts next; release and acquire
  * order the hand-over. Any thread may set a secret at any time, because next_key is exchanged
  * atomically.
  *
- * Errors: Each failure sets one constant error message for the user. Until the target has
+ * Errors: Each failed login sets one error message for the user. Until the target has
  * authenticated, a client with a secret accepts no grant, and accepts a refusal only if it
  * does not fail the disk permanently (RNBD_ST_FENCED and RNBD_ST_REVOKED do).
  */
@@ -220,7 +221,7 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
 }
 
 /**
- * rnbdc_auth_make_key - set the key of the session, which further queues prove
+ * rnbdc_auth_make_key - compute the session key, or store the session key that the target sent
  * @sess: session whose login was granted
  *
  * Context: the thread that connects; may sleep, and can load a module at the first login.

@@ -6,10 +6,10 @@
  * clients that lost the same target do not reconnect at the same time. An attempt has steps,
  * such as the resolution of the address and the connection request. A target to which a
  * thousand clients reconnect possibly answers a connection request only after its client has
- * given up; the target's work is then wasted. So a client whose connection requests
+ * stopped waiting; the target's work is then wasted. So a client whose connection requests
  * repeatedly time out waits longer in the steps of the following attempts, and pauses longer
  * between attempts. If the target names a pause, the client makes no attempt before that
- * pause has passed.
+ * pause, at most RNBDC_RETRY_MAX_MS, has passed.
  *
  * Ownership: nothing is allocated or kept.
  *
@@ -30,11 +30,14 @@
  * attempt is faster.
  */
 #define RNBDC_RECONNECT_MS	1500u
-/* The limit of a step and the pause double once per this many time-outs in a row. */
+/*
+ * The time limit of a step and the pause double once per this many time-outs in a row: the time
+ * limit at most three times, the pause at most twice.
+ */
 #define RNBDC_TIMEOUTS		4u
 /* Milliseconds: length of a pause that has not doubled, without the random part. */
 #define RNBDC_PAUSE_MIN_MS	100u
-/* Milliseconds: the longest requested pause; a longer request of a target counts as this. */
+/* Milliseconds: the longest pause that a target can request; a longer request is cut to this. */
 #define RNBDC_RETRY_MAX_MS	60000u
 
 /**
@@ -54,8 +57,8 @@ u32 rnbdc_step_ms(u32 timeouts)
  * @doublings: number of times that the pause has doubled
  * @max_ms: upper limit of the pause in milliseconds; the random part adds or subtracts up to
  *	a quarter
- * @retry_ms: milliseconds before which the target requests that there is no attempt; 0 if
- *	the target named no time
+ * @retry_ms: milliseconds for which the target requests that the client makes no attempt; 0
+ *	if the target named no time
  * @timeouts: number of connection requests in a row that timed out; from RNBDC_TIMEOUTS on
  *	the pause is twice or four times as long and can exceed @max_ms
  *

@@ -6,10 +6,10 @@
  * be sent again must not join a batch. The client decides this itself and does not pass the
  * status of the request to blk_mq_add_to_batch(), because the third argument of that function
  * differs between kernels: in some it is an int that means an error only if it is negative
- * (Linux 6.12.16 to 6.12.19), which a blk_status_t never is; in others it is a bool. The
- * client passes a constant that means "no error" in all kernels.
+ * (for example Linux 6.12.16 to 6.12.19), which a blk_status_t never is; in others every
+ * value except 0 means an error. The client passes false, which is "no error" in all kernels.
  * Ownership: none.
- * Concurrency: pure function of its arguments and of the batch of the caller.
+ * Concurrency: no lock; the function changes only the request and the batch of the caller.
  * Errors: none. The unit test tests/unit/test_batch.c defines its own blk_mq_add_to_batch().
  */
 #ifndef RNBDC_BATCH_H
@@ -28,8 +28,8 @@
  * @complete: handler that ends the requests of the batch
  *
  * Context: any.
- * Return: true if the request is in the batch, which ends it; false if the caller must end or
- * requeue the request.
+ * Return: true if the request was added to the batch, whose handler ends it; false if the
+ * caller must end or requeue the request.
  */
 static inline bool rnbdc_add_to_batch(struct request *rq, struct io_comp_batch *iob,
 				      bool replay, blk_status_t status,

@@ -25,8 +25,9 @@
  *
  * Errors
  *
- * An allocation can fail when the first connection is made, or when a later connection has a
- * larger pool. No bounce memory is allocated at any other time.
+ * Bounce memory is allocated only while a connection is made: for the first connection, and for
+ * a later one whose pool is larger. This allocation can fail, and so can the mapping for the
+ * device, which each connection needs.
  */
 
 #include <linux/bio.h>

@@ -5,23 +5,24 @@
  * Operation
  *
  * A queue allocates units first fit in its blocks, under its own lock. While free blocks are
- * plentiful and no single extent in its blocks holds a request, the queue first takes free
- * blocks of the session, more than the request needs. While free blocks are scarce, the queue
+ * plentiful and no free extent in its blocks is long enough for a request, the queue first takes
+ * free blocks of the session, more than the request needs. While free blocks are scarce, the queue
  * first tries several extents in its blocks, and then takes only the free blocks that it
  * needs. If the session has too few, the queue frees the unused blocks of other queues.
  *
  * A queue keeps empty blocks, so that steady load does not touch state that queues share.
- * The queue gives empty blocks up when free space becomes scarce (rnbdc_space_update()), when
- * another queue lacks space, when a hardware queue waits for space, and when their segment
- * closes. Work requests in flight can still name units of an empty block: a reply can
- * overtake the completion of the SEND that follows the RDMA WRITEs, and with early release
- * units are free as soon as the RDMA READ is posted. So a block that the queue gives up is
- * first "leaving": the queue allocates none of its units, unless it takes the block back. The
- * block becomes free when all work requests that the queue posted before have completed. For
- * this test the queue counts its signalled work requests, which complete in order.
+ * The queue hands empty blocks back to the session when free space becomes scarce
+ * (rnbdc_space_update()), when another queue lacks space, when a hardware queue waits for
+ * space, and when the segment of the blocks closes. Work requests in flight can still name
+ * units of an empty block: a reply can overtake the completion of the SEND that follows the
+ * RDMA WRITEs, and with early release units are free as soon as the RDMA READ is posted. So a
+ * block that the queue hands back is first "leaving": the queue allocates none of its units,
+ * unless it takes the block back. The block becomes free when all work requests that the queue
+ * had posted before the block was leaving have completed. For this test the queue counts its
+ * signalled work requests, which complete in order.
  *
  * A used block of a closed segment is "parked": its free units are removed from the bitmap at
- * once, and each used unit when it is freed. The block is "leaving" when no unit is left.
+ * once, and each used unit when it is freed. When all its units are removed, it is "leaving".
  *
  * Ownership: a block belongs to the queue from rnbdc_space_take() to rnbdc_space_give(). The
  * bitmaps exist from rnbdc_cache_open() to rnbdc_space_exit().
@@ -29,7 +30,7 @@
  * Concurrency: the lock of the queue protects its blocks. A queue that lacks space uses only
  * spin_trylock() on the locks of other queues, because it holds its own lock. If a hardware
  * queue must wait for space, stall_work (stall.c) takes the lock of each queue in turn, with
- * no other lock held, and so also frees the unused blocks of queues that were locked before.
+ * no other lock held, and so also reaches the queues whose spin_trylock() has failed.
  *
  * Errors: -ENOSPC; no unit is allocated then.
  */
@@ -105,7 +106,7 @@ static u32 rnbdc_cache_free(const struct rnbdc_cache *cache)
 	return cache->pool.owned - cache->pool.used;
 }
 
-/* Begin to give up a block. The caller has removed all its units from the bitmap. */
+/* Make a block "leaving". The caller has removed all its units from the bitmap. */
 static void rnbdc_cache_leave(struct rnbdc_cache *cache, u32 block)
 {
 	struct rnbdc_block *blocks = cache->space->block;
@@ -120,7 +121,7 @@ static void rnbdc_cache_leave(struct rnbdc_cache *cache, u32 block)
 	cache->last = block;
 }
 
-/* Begin to give up all empty blocks. */
+/* Make all empty blocks of a queue "leaving". */
 static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 {
 	const struct rnbdc_space *space = cache->space;
@@ -171,7 +172,7 @@ static void rnbdc_cache_return(struct rnbdc_cache *cache)
 	spin_unlock(&space->lock);
 }
 
-/* Remove the free units of a parked block from the bitmap. Returns true if no unit is left. */
+/* Remove the free units of a parked block from the bitmap. Returns true if no unit is in use. */
 static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 {
 	const struct rnbdc_space *space = cache->space;
@@ -184,7 +185,7 @@ static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 	return b->parked == units;
 }
 
-/* Remove freed units of parked blocks from the bitmap, and give up the empty blocks. */
+/* Remove freed units of parked blocks from the bitmap. Empty parked blocks become "leaving". */
 static void rnbdc_cache_park_again(struct rnbdc_cache *cache)
 {
 	u32 *at = &cache->parked, block;
@@ -201,7 +202,7 @@ static void rnbdc_cache_park_again(struct rnbdc_cache *cache)
 	}
 }
 
-/* Park the blocks of segments that were closed since the last call. */
+/* Park the blocks that the queue has in segments closed since the last call. */
 static void rnbdc_cache_park(struct rnbdc_cache *cache)
 {
 	struct rnbdc_space *space = cache->space;
@@ -237,7 +238,7 @@ static void rnbdc_cache_park(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_freed - give up parked blocks that have become empty
+ * rnbdc_cache_freed - hand back parked blocks that have become empty
  * @cache: blocks of a queue with parked blocks
  *
  * Context: any; the lock of the queue held.
@@ -252,7 +253,7 @@ void rnbdc_cache_freed(struct rnbdc_cache *cache)
  * rnbdc_cache_settle - free leaving blocks after a completion, and wake waiters for space
  * @cache: blocks of the queue
  *
- * Context: completion handler; the lock of the queue held.
+ * Context: any; the lock of the queue held.
  */
 void rnbdc_cache_settle(struct rnbdc_cache *cache)
 {
@@ -268,7 +269,7 @@ void rnbdc_cache_settle(struct rnbdc_cache *cache)
 	}
 }
 
-/* Give up the unused blocks of a queue. The caller holds the lock of the queue. */
+/* Hand back the unused blocks of a queue. The caller holds the lock of the queue. */
 static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 {
 	if (READ_ONCE(cache->space->flags) & RNBDC_SPACE_CLOSING)
@@ -278,11 +279,12 @@ static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_space_collect - give up the unused blocks of all queues
+ * rnbdc_space_collect - hand back the unused blocks of all queues
  * @space: pool
  *
- * The function does nothing while space is plentiful. A block that work requests still
- * name becomes free later, when these work requests have completed.
+ * The function does nothing while no bit of rnbdc_space.flags is set: space is plentiful, no
+ * hardware queue waits and no segment is being closed. A block that work requests still name
+ * becomes free when they have completed.
  *
  * Context: any, without locks.
  */
@@ -309,7 +311,7 @@ void rnbdc_space_collect(struct rnbdc_space *space)
 	spin_unlock_irqrestore(&space->lock, flags);
 }
 
-/* Give up unused blocks of other queues, if their lock is available, until @units are free. */
+/* Hand back unused blocks of other queues whose lock is available, until @units are free. */
 static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 {
 	struct rnbdc_space *space = self->space;
@@ -325,7 +327,7 @@ static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 	}
 }
 
-/* Take back leaving blocks until they have @units. Returns the number of units taken. */
+/* Take back leaving blocks of segments that are not closed, until they have @units. */
 static u32 rnbdc_cache_reuse(struct rnbdc_cache *cache, u32 units)
 {
 	struct rnbdc_space *space = cache->space;
@@ -349,7 +351,10 @@ static u32 rnbdc_cache_reuse(struct rnbdc_cache *cache, u32 units)
 	return taken;
 }
 
-/* Add at least @units: leaving blocks, then free blocks; no free block if too few are free. */
+/*
+ * Add leaving blocks and then free blocks to a queue, until at least @units are added. If the
+ * free blocks do not suffice, add no free block. Returns the number of added units.
+ */
 static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			    u32 units)
 {
@@ -369,7 +374,7 @@ static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter
 
 /*
  * Add blocks to a queue and allocate. First add only the units that the queue lacks. If the
- * allocation then fails, because its free units are scattered, add @units in all.
+ * allocation then fails, because the free units of the queue are scattered, add @units in all.
  */
 static int rnbdc_cache_refill(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			      u32 units, struct rnbd_extent *extents)

@@ -43,7 +43,7 @@ static inline int rnbdc_space_alloc(struct rnbdc_cache *cache, struct rnbdc_wait
 /**
  * rnbdc_space_free - free pool space of a request
  * @cache: blocks of the queue that carried the request
- * @extents: extents that the target no longer uses
+ * @extents: extents that the target will not access for this request
  * @nr_extents: number of @extents
  *
  * Work requests in flight of this queue can still name the extents, see rnbdc_cache_posted().
@@ -59,11 +59,12 @@ static inline void rnbdc_space_free(struct rnbdc_cache *cache,
 }
 
 /**
- * rnbdc_cache_posted - count a signalled work request whose completion covers RDMA operations
+ * rnbdc_cache_posted - count a signalled work request that follows or ends RDMA operations
  * @cache: blocks of the queue
  *
- * The caller must call this once for each such work request, in the order in which it posts
- * them, and before it frees extents that the covered RDMA operations name.
+ * The completion of the work request shows that these RDMA operations have completed. The
+ * caller must call this function once for each such work request, in the order of the posts,
+ * and before it frees extents that the RDMA operations name.
  *
  * Context: any; the lock of the queue held.
  */
@@ -90,7 +91,7 @@ static inline void rnbdc_cache_completed(struct rnbdc_cache *cache)
  * A completion handler that has called rnbdc_cache_completed() or rnbdc_space_free() must
  * call this function afterwards.
  *
- * Context: completion handler; the lock of the queue held.
+ * Context: any; the lock of the queue held.
  */
 static inline void rnbdc_cache_restart(struct rnbdc_cache *cache)
 {
@@ -100,7 +101,7 @@ static inline void rnbdc_cache_restart(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_free_units - get the number of units that a queue can allocate now
+ * rnbdc_cache_free_units - count the free units of a queue and of the session
  * @cache: blocks of the queue
  *
  * Context: any; the lock of the queue held.

@@ -12,8 +12,8 @@
  * Ownership: a request that has ended belongs to the block layer. A held request belongs to
  * the disk.
  *
- * Concurrency: a request leaves its queue and becomes MQ_RQ_COMPLETE in one section under
- * ring.lock, so that a time-out and recovery do not both end it.
+ * Concurrency: a request leaves its queue and becomes MQ_RQ_COMPLETE in one critical section
+ * under ring.lock, so that a time-out and recovery do not both end it.
  *
  * Errors: none.
  */
@@ -175,7 +175,7 @@ static bool rnbdc_fail_rq(struct request *rq, void *data)
 
 /**
  * rnbdc_disk_fail_requests - fail requests that the target has not answered
- * @disk: disk that is not live, so that no request is submitted
+ * @disk: disk that submits no requests, because it is not live or is suspended
  * @all: fail all requests; otherwise only those that do not modify the disk
  *
  * The connection continues to serve the other disks. A request whose data are being

@@ -12,7 +12,7 @@
  *
  * Concurrency: Removing the device waits for readers of the attributes.
  *
- * Errors: Adding the device can fail for lack of memory; reading never fails.
+ * Errors: Adding the device can fail, for example for lack of memory; reading never fails.
  */
 
 #include <linux/blkdev.h>

@@ -7,7 +7,7 @@
  *
  *	rnbdc_jobs_lock			the list of jobs
  *	gendisk.open_mutex		opens of the disk, and the claim of a detach
- *	rnbdc_disks_lock		the lists of disks
+ *	rnbdc_disks_lock		the lists of disks and of sessions
  *	rnbdc_disk.ctl_lock		requests to attach and detach a disk
  *	rnbdc_session.recovery.lock	going live, recovery and deactivation
  *	rnbdc_session.conn_lock		resources of the connection
@@ -26,14 +26,16 @@
  * rdma_destroy_id() waits. The handler takes only rnbd_ring.lock and rnbdc_session.lock.
  *
  * Work queues: rnbdc_wq runs recovery, which can block for seconds. rnbdc_attach_wq attaches
- * the disks of live sessions again, resizes disks and connects further queues. These work
- * items wait for the target. They have a work queue of their own, because without memory for
- * workers a single rescuer thread runs all items of a work queue, and they would delay
- * recovery. rnbdc_timer_wq runs keep-alives and fast_io_fail, starts hardware queues that
- * wait for pool space, and resizes pools; recovery must not delay these. These three have
- * WQ_MEM_RECLAIM, because writeback can wait for them. rnbdc_event_wq runs reports, which can
- * wait for memory and thus for I/O of the disk. The work queue of job.c runs the commands of
- * users, such as attach, detach and discovery, which can also wait for memory and I/O.
+ * the disks of live sessions again, resizes disks and connects further queues. Work items of
+ * rnbdc_attach_wq can wait for the target. Recovery does not share this work queue, because
+ * without memory for workers a single rescuer thread runs all items of a work queue one after
+ * the other, and recovery would wait for them. rnbdc_timer_wq runs keep-alives and
+ * fast_io_fail, sends requests again after a pause, starts hardware queues that wait for pool
+ * space, and resizes pools; recovery must not delay these. The three work queues have
+ * WQ_MEM_RECLAIM, because writeback can wait for their work items. rnbdc_event_wq runs
+ * reports, which can wait for memory and thus for I/O of the disk. The work queue of job.c
+ * runs the commands of users, such as attach, detach and discovery, which can also wait for
+ * memory and I/O.
  */
 #ifndef RNBDC_CLIENT_H
 #define RNBDC_CLIENT_H

@@ -12,7 +12,7 @@
  * rnbdc_queue_wake(), and to the waiting thread at all other times.
  *
  * Concurrency: The event handler runs in the connection manager's thread. The handler stores
- * a result and wakes the waiting thread, or fails the session if no thread waits. The
+ * a result and wakes the waiting thread. If the connection ends, the handler fails the ring. The
  * handler never destroys a connection, so the removal of a device waits until recovery has
  * released the connection.
  *
@@ -43,7 +43,7 @@
 
 /*
  * Test for the reject reason "stale": the target's connection manager still had a connection
- * from before this machine restarted. It has now ended the old connection, so a retry succeeds.
+ * from before this machine restarted, and has now ended it. So a retry can succeed.
  */
 static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_event *event)
 {
@@ -57,7 +57,7 @@ static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 	enum rnbd_proto_err perr;
 	struct rnbd_refusal info;
 
-	/* Data of zeros are decoded as BUSY: the target's connection manager has rejected. */
+	/* Zeros decode as BUSY: the connection manager has rejected, and not the target module. */
 	perr = rnbd_decode_cm_rej(data, len, &info);
 	if (perr) {
 		rnbdc_count_proto_err(q->sess, perr);
@@ -228,7 +228,8 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
  * Context: process context, may sleep; ends early when the command is aborted, when all disks
  * of the session are detached, deactivated or failed, or, for a queue other than 0, when the
  * session is lost.
- * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, -ECONNRESET, or the error of rnbdc_queue_wake().
+ * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, -ECONNRESET, or the error that was passed to
+ * rnbdc_queue_wake().
  */
 int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *errmsg,
 		  const char *late)
@@ -285,7 +286,7 @@ void rnbdc_cm_wait_arm(struct rnbdc_queue *q)
 void rnbdc_queue_wake(struct rnbdc_queue *q, int error)
 {
 	q->cm_error = error;
-	/* pairs with the acquire in rnbdc_cm_wait_done() */
+	/* pairs with the acquire in rnbdc_cm_woken() */
 	smp_store_release(&q->cm_done, true);
 	wake_up(&q->sess->wait);
 }

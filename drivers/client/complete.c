@@ -6,11 +6,12 @@
  *
  * rnbdc_handle_replies() handles a frame of replies. A write with RDMA WRITEs is complete when
  * its reply has come and the SEND of its frame has completed. The data of a read come inside
- * the reply, or an RDMA READ fetches them. The READs for all replies of a frame are posted
- * together, in one or more batches; only the last READ of a batch is signalled, and its
- * completion completes all reads of the batch. All other requests are complete when their
- * reply has come. rnbdc_note_durable() records acknowledged writes and flushes, so that
- * offer.c can find writes that a restart of the target has possibly lost.
+ * the reply, or an RDMA READ fetches them. The READs for the replies of a frame form one or more
+ * batches, and are posted at the end of the frame, or earlier if the stage is full. Only the
+ * last READ of a batch is signalled, and its completion completes all reads of the batch. All
+ * other requests are complete when their reply has come. rnbdc_note_durable() records
+ * acknowledged writes and flushes, so that offer.c can find writes that a restart of the
+ * target has possibly lost.
  *
  * Ownership
  *
@@ -30,8 +31,9 @@
  * A request that the target answers with an error ends with that error, which is a path
  * error only if the target has lost its storage (core/status.c). A request that the target
  * did not execute, because it lacked memory or had closed the attachment, is sent again after
- * a pause, as often as necessary. A protocol error or a failed work request ends the
- * connection; cancel.c then takes the requests back.
+ * a pause, as often as necessary; it fails if the disk is being detached or deactivated. A
+ * protocol error or a failed work request ends the connection; cancel.c then takes the
+ * requests back.
  */
 
 #include <linux/blk-mq.h>
@@ -113,7 +115,7 @@ void rnbdc_complete_rq(struct request *rq)
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
-		/* Without queue 0, recovery kicks the requeue list when I/O resumes or fails. */
+		/* While queue 0 is closed, wait: recovery kicks the list when I/O resumes or fails. */
 		if (READ_ONCE(disk->sess->queues[0]->ready))
 			rnbdc_retry(disk, rq, RNBDC_RETRY_MS);
 		else
@@ -183,8 +185,8 @@ static void rnbdc_finish(struct rnbdc_req *done, struct rnbdc_hwq *start)
 }
 
 /*
- * Free the wire tag and the pool space of a finished request and add it to the list @done. The
- * caller must hand that list to the block layer.
+ * Free the wire tag and the pool space of a finished request, unless an orphan has taken them
+ * over. Add the request to the list @done, which the caller must hand to the block layer.
  */
 static void rnbdc_retire(struct rnbdc_queue *q, struct rnbdc_req *req,
 			 struct rnbdc_req **done)
@@ -281,7 +283,10 @@ static blk_status_t rnbdc_blk_status(u16 status)
 					      errno_to_blk_status(rnbd_status_errno(status));
 }
 
-/* Record the time of a flush, or of an acknowledged write that a target crash could lose. */
+/*
+ * If the export has a volatile cache, record when a successful flush was sent, or when a write
+ * that needs a flush to be durable was acknowledged.
+ */
 static void rnbdc_note_durable(const struct rnbdc_req *req)
 {
 	struct rnbdc_disk *disk = req->hwq->disk;
@@ -303,7 +308,7 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 
 /*
  * Handle a reply with the status CLOSED: the target has closed the attachment and has not
- * executed the request. Do not wait for the CLOSED entry, which comes later on queue 0.
+ * executed the request. Do not wait for the CLOSED entry, which possibly comes later on queue 0.
  */
 static void rnbdc_answered_closed(const struct rnbdc_req *req)
 {
@@ -446,10 +451,11 @@ void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 note)
 }
 
 /**
- * rnbdc_queue_credit - restart hardware queues that waited for credits
+ * rnbdc_queue_credit - restart stopped hardware queues, for example after credits have arrived
  * @ring: ring of the queue
  *
- * Context: completion handler (rnbd_ring_ops.credit); takes ring.lock.
+ * Context: completion handler (rnbd_ring_ops.credit), or process context under RCU; takes
+ * ring.lock.
  */
 void rnbdc_queue_credit(struct rnbd_ring *ring)
 {

@@ -4,10 +4,9 @@
  *
  * Operation: Queue 0 is connected first. Its connection request names host, session and
  * epoch. Its first frame is the login (login.c), whose reply grants queues, depth, limits
- * and the pool. When the session is live, further.c connects the other queues, which prove
- * the key of the session (join.c) and take blocks of the pool as they need them (cache.c).
- * The calling thread executes these steps one after the other, and waits for each event with
- * a deadline (cm.c).
+ * and the pool. When the session is live, further.c connects the other queues, which join the
+ * session (join.c) and take blocks of the pool as they need them (cache.c). The calling thread
+ * executes these steps one after the other, and waits for each event with a deadline (cm.c).
  *
  * Ownership: cm_id and ring belong to the queue, the protection domain to the session. They
  * exist from rnbdc_connect() to rnbdc_release_connection(). Slots, tables and stages of a
@@ -20,9 +19,9 @@
  * freed, so that readers of sysfs do not use freed ones. Completion handlers run until
  * rnbdc_disconnect() has drained the queue pairs.
  *
- * Errors: Every failure sets one error message for the user. rnbdc_connect() frees nothing on
- * error: rnbdc_disconnect() and rnbdc_release_connection() may be called for every partly
- * established connection.
+ * Errors: Most failures set an error message for the user; without one, the caller reports
+ * that memory is lacking. rnbdc_connect() frees nothing on error: rnbdc_disconnect() and
+ * rnbdc_release_connection() may be called for every partly established connection.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -82,7 +81,7 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 	return rnbdc_handle_control(q, frame);
 }
 
-/* Test whether the end of this connection ends the session, see further.c. */
+/* Test whether a failure of this queue ends all connections of the session, see further.c. */
 static bool rnbdc_queue_is_joined(struct rnbdc_queue *q)
 {
 	unsigned long flags;
@@ -129,7 +128,7 @@ static const struct rnbd_ring_ops rnbdc_queue_ring_ops = {
 /* Milliseconds that the connection manager may take to resolve an address or a route. */
 #define RNBDC_RESOLVE_MS		2000
 
-/* Check and set up the RDMA device of a resolved address, or compare it with the known one. */
+/* Set up the RDMA device of a resolved address, or check that all queues use the same device. */
 static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_id,
 			      struct rnbdc_errmsg *errmsg)
 {
@@ -312,7 +311,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 /**
  * rnbdc_connect_first - connect queue 0 of a session
  * @sess: session without a connection
- * @errmsg: message for the user, set on error
+ * @errmsg: message for the user, set on most errors
  *
  * Context: process context, may sleep; ends early when the command is aborted, or when all
  * disks of the session are detached, deactivated or failed.
@@ -371,9 +370,10 @@ static int rnbdc_open_pool(struct rnbdc_session *sess)
 /**
  * rnbdc_connect_further - connect a queue other than 0
  * @q: queue of a live session
- * @errmsg: message for the user, set on error
+ * @errmsg: message for the user, set on most errors
  *
- * Context: further_work, may sleep; ends early when the session is lost.
+ * Context: further_work, may sleep; ends early when the session is lost, or when all its disks
+ * are detached, deactivated or failed.
  * Return: 0, or a negative errno, after which the caller must call rnbdc_disconnect_further().
  */
 int rnbdc_connect_further(struct rnbdc_queue *q, struct rnbdc_errmsg *errmsg)
@@ -421,7 +421,7 @@ void rnbdc_disconnect_further(struct rnbdc_queue *q)
 /**
  * rnbdc_connect - connect queue 0 of a session and log in
  * @sess: session without a connection
- * @errmsg: message for the user, set on error
+ * @errmsg: message for the user, set on most errors
  *
  * Context: process context, may sleep; ends early when the command is aborted, or when all
  * disks of the session are detached, deactivated or failed.

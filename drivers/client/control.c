@@ -29,7 +29,7 @@
 #include "slow.h"
 #include "tags.h"
 
-/* Handle an entry that travels on queue 0 only. */
+/* Handle an entry that queue 0 has received. */
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
@@ -60,7 +60,7 @@ static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 	}
 }
 
-/* Handle an entry that travels on a queue other than 0. */
+/* Handle an entry that a queue other than 0 has received. */
 static enum rnbd_proto_err rnbdc_control_join(struct rnbdc_queue *q,
 					      const struct rnbd_ctl_entry *entry)
 {

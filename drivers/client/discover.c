@@ -12,9 +12,9 @@
  * Concurrency: The completion handler of queue 0 handles one entry at a time. The list
  * belongs to the caller again when queue 0 is drained.
  *
- * Errors: Each failure sets an error message for the user. The decoders check all that
- * the target sends. RNBD_EXPORTS_MAX limits the number of exports, and RNBDC_LIST_MS
- * (login.c) limits each wait for the target.
+ * Errors: Most failures set an error message for the user. The decoders check all that the
+ * target sends. RNBD_EXPORTS_MAX limits the number of exports. After the connection is made,
+ * RNBDC_LIST_MS (login.c) limits the wait for a challenge, and the wait for the list.
  */
 
 #include "../core/login.h"
@@ -50,7 +50,7 @@ static bool rnbdc_discover_nothing(const struct rnbdc_session *sess)
  * rnbdc_discover - get the list of exports of a target that this host may attach
  * @opt: address, host id and secret
  * @exports: initialised list, to which the exports are added
- * @errmsg: message for the user, set on error
+ * @errmsg: message for the user, set on most errors
  *
  * Context: process context, may sleep until the target answers or a time limit passes; ends
  * early when an abort is requested in opt->abort.

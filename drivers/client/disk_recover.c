@@ -5,10 +5,10 @@
  * Operation: Recovery of the session (recover.c) suspends each disk, and takes its requests
  * back when the queue pairs are drained. Depending on the disk's policy, the requests then
  * fail, or wait in the block layer to be sent again; waiting requests fail fast_io_fail
- * seconds after the loss. After loss_timeout the disk fails permanently. Writes that were
- * sent before the loss are held, with either policy: they fail only when the disk fails,
- * because the target can execute them until the export is attached again (hold.c). A new
- * attachment resumes the disk.
+ * seconds after the loss, if this option is set. After loss_timeout, if set, the disk fails
+ * permanently. Writes that were sent before the loss are held, with either policy: they fail
+ * only when the disk fails, because the target can execute them until the export is attached
+ * again (hold.c). A new attachment resumes the disk.
  *
  * If only the attachment of a disk ends, its requests stay with the connection until the
  * target has answered them. A request that fails before its reply leaves an orphan
@@ -16,11 +16,11 @@
  *
  * Ownership: nothing is allocated or kept.
  *
- * Concurrency: recovery.lock of the session serialises all functions except the work items.
- * RNBDC_DISK_QUIESCED ensures that each quiesce of the disk's queues is undone exactly once,
- * although several tasks can unquiesce them. RNBDC_DISK_FAIL_IO and the state of the disk
- * change under sess->lock. fail_io_work is neither pending nor running when rnbdc_quiesce()
- * returns.
+ * Concurrency: recovery.lock of the session serialises the functions that stop, resume or fail
+ * the I/O of a disk, except fail_io_work. RNBDC_DISK_QUIESCED ensures that each quiesce of the
+ * disk's queues is undone exactly once, although several tasks can unquiesce them.
+ * RNBDC_DISK_FAIL_IO and the state of the disk change under sess->lock. fail_io_work is neither
+ * pending nor running when rnbdc_quiesce() returns.
  *
  * Errors: none. Functions of this file must not wait for I/O, because it can be I/O of the
  * disk that they recover.
@@ -78,8 +78,9 @@ static void rnbdc_unquiesce(struct rnbdc_disk *disk)
 }
 
 /*
- * Make I/O of a disk that is not live fail until the disk is live again, and for good if it is
- * deactivated. If the session is connected, writes that were sent still wait for their replies.
+ * Make I/O of a disk that is not live fail until the disk is live again, and permanently if the
+ * disk is deactivated. If the session is connected, writes that were sent still wait for their
+ * replies.
  */
 static void rnbdc_fail_io(struct rnbdc_disk *disk)
 {
@@ -201,7 +202,7 @@ void rnbdc_disk_resume(struct rnbdc_disk *disk)
 
 /**
  * rnbdc_disk_wait - fail the I/O of a suspended disk, or let it wait and arm fast_io_fail
- * @disk: suspended disk without a connection
+ * @disk: suspended disk that is not attached
  *
  * Context: process context; recovery.lock held.
  */
@@ -264,15 +265,16 @@ void rnbdc_disk_give_up(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_loss_timeout - get the time without an attachment after which a disk gives up
+ * rnbdc_loss_timeout - get the time without an attachment after which a disk fails
  * @disk: disk
  *
  * The time is the option loss_timeout, or the time within which the target notices the loss
- * if that is longer: the target must have noticed it before writes that were sent fail. The
- * target can grant a longer keep-alive interval than requested, and so notice a loss later.
+ * if this time is longer: the target must have noticed the loss before writes that were sent
+ * fail. The target can grant a longer keep-alive interval than requested, and so notice a loss
+ * later.
  *
  * Context: any.
- * Return: jiffies, or 0 if the disk never gives up.
+ * Return: jiffies, or 0 if no time without an attachment makes the disk fail.
  */
 unsigned long rnbdc_loss_timeout(const struct rnbdc_disk *disk)
 {
@@ -314,7 +316,7 @@ unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
  * @disk: disk that reconnects
  *
  * Context: process context.
- * Return: jiffies, or 0 if the disk never gives up.
+ * Return: jiffies, or 0 if no time without an attachment makes the disk fail.
  */
 unsigned long rnbdc_loss_left(struct rnbdc_disk *disk)
 {
@@ -331,9 +333,10 @@ unsigned long rnbdc_loss_left(struct rnbdc_disk *disk)
  * rnbdc_disk_check_time - fail a disk, or its I/O, if it has waited for too long
  * @disk: disk
  *
- * The disk fails if loss_timeout has passed since rnbdc_silent_since(). If loss_timeout has
- * passed since the loss, but the target has answered BUSY later, all I/O fails except writes
- * that were sent, which continue to wait.
+ * The function does nothing unless the disk reconnects and is not deactivated. The disk fails
+ * if rnbdc_disk_ending() is true, or if loss_timeout has passed since rnbdc_silent_since(). If
+ * loss_timeout has passed since the loss, but the target has answered BUSY later, all I/O fails
+ * except writes that were sent, which continue to wait.
  *
  * Context: process context, may sleep; recovery.lock held.
  */

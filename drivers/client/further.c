@@ -3,10 +3,11 @@
  * Further connections of a live session: made one by one while I/O runs.
  *
  * Operation: a session is live as soon as queue 0 is connected. further_work then
- * connects the other queues, one after the other. Until a queue is connected, queue 0 carries
- * the requests of the hardware queues that use it (route.c). If a queue cannot be connected,
- * further_work retries this queue with growing pauses, as long as the session is live. So a
- * target that cannot serve all connections of all clients still serves some of each client.
+ * connects the other queues, one after the other. Until such a queue is connected, queue 0 also
+ * carries the requests of the hardware queues that belong to the other queue (route.c). If a
+ * queue cannot be connected, further_work retries this queue with growing pauses, as long as
+ * the session is live. So a target that cannot serve all connections of all clients still
+ * serves some of each client.
  *
  * Ownership: further_work owns the connection of a queue until rnbdc_queue.joined is set.
  * After that the session owns the connection, and the loss of any connection of the session
@@ -82,8 +83,8 @@ static bool rnbdc_further_joined(struct rnbdc_queue *q)
 }
 
 /*
- * Let the hardware queues of all disks use a queue that has joined. Returns false if the
- * session was lost: the teardown of the session then also ends the connection of this queue.
+ * Let the hardware queues that belong to @q use it, now that it has joined. Returns false if the
+ * session was lost: the teardown of the session then also ends the connection of @q.
  */
 static bool rnbdc_further_open(struct rnbdc_queue *q)
 {

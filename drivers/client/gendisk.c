@@ -19,8 +19,8 @@
  * rnbdc_queue_submit() to blk_mq_complete_request(). The open_mutex of the disk is held when
  * the disk is opened, and when a detach that is not forced is claimed.
  *
- * Errors: Without a connection requests wait in the block layer, or end with
- * BLK_STS_TRANSPORT (recover.c). slow.c handles a request that is not answered in time.
+ * Errors: Without a connection requests wait in the block layer, or end with the status of
+ * rnbdc_lost_status(). slow.c handles a request that is not answered in time.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -134,14 +134,14 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t status;
 
-	/* Avoid a useless mapping. rnbdc_queue_submit() repeats the test under ring.lock. */
+	/* Avoid a useless mapping. rnbdc_queue_submit() tests the queue again under ring.lock. */
 	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live) ||
 		     READ_ONCE(hwq->disk->state) != RNBDC_LIVE))
 		return rnbdc_down_status(hwq->disk);
 	if (unlikely(rnbdc_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
-	/* The disk has shrunk: return the error that the target would, which is no path error. */
+	/* The disk has shrunk: fail like the target, with an error that is not a path error. */
 	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(hwq->disk->geo.capacity)))
 		return BLK_STS_TARGET;
 
@@ -315,9 +315,9 @@ static int rnbdc_disk_name(struct rnbdc_disk *disk)
 }
 
 /*
- * Choose the number and depth of the hardware queues. Use those of the session, unless the
- * storage accepts fewer requests in flight. In that case first reduce the depth, at most to
- * RNBDC_DEPTH_MIN, then the number of hardware queues, and with one queue the depth further.
+ * Choose the number and depth of the hardware queues: the largest that the session allows, unless
+ * the storage accepts fewer requests in flight. In that case first reduce the depth, but not
+ * below RNBDC_DEPTH_MIN, then the number of hardware queues, and with one queue the depth further.
  */
 static void rnbdc_fit_storage(struct rnbdc_disk *disk, u32 *depth)
 {
@@ -374,9 +374,9 @@ static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_create - allocate tag set and disk, and choose the disk's name
- * @disk: disk of a connected session
- * @errmsg: message for the user, set on error
+ * rnbdc_disk_create - allocate tag set and gendisk, and choose the disk's name
+ * @disk: disk whose request to attach was granted
+ * @errmsg: message for the user, set on most errors
  *
  * Context: process context, may sleep; takes recovery.lock.
  * Return: 0 with disk->gd allocated but not visible, or a negative errno. In both cases the
@@ -508,7 +508,7 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 		rnbdc_orphans_leave(hwq);
 		WARN_ON_ONCE(READ_ONCE(hwq->tags));
 		rnbdc_hwq_use(hwq, false);
-		/* Tags reserved for this disk are free: start hardware queues of other disks. */
+		/* Tags that this disk had reserved are free now: start queues of other disks. */
 		rcu_read_lock();
 		rnbdc_queue_credit(&hwq->queue->ring);
 		rcu_read_unlock();

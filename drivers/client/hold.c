@@ -8,13 +8,14 @@
  * notices the loss up to four keep-alive intervals after the client, and its storage can be
  * slow. If a write failed at the client, an application or dm-multipath would send it again
  * over another path, and then newer writes. The old copy of the write could overwrite the
- * newer data. So the client holds every request that modifies the disk and was sent, whatever
- * the disk's policy is, until the target can no longer execute the request. The target
- * confirms that by granting the attachment of the export again, because a target grants an
- * attachment only when its storage has no request of an older attachment by the same host.
- * The client then sends the held requests again. Reads, and requests that were never sent,
- * cannot do such harm: the policy decides about them.
+ * newer data. So the client holds every request that modifies the disk and was sent, with any
+ * policy of the disk, until the target can no longer execute the request. The target confirms
+ * that by granting the attachment of the export again, because a target grants an attachment
+ * only when its storage has no request of an older attachment by the same host. The client
+ * then sends the held requests again. Reads, flushes, and requests that were never sent cannot
+ * do such harm: the policy decides about them.
  *
+ * Requests are not held if the disk is being attached, detached or deactivated, or has failed.
  * Held requests fail when the disk is detached or fails. A disk fails after loss_timeout,
  * unless the target answers BUSY; when the administrator deactivates the disk; when the target
  * permanently refuses the attach or login of a fenced host or of a former owner, which it does

@@ -2,14 +2,14 @@
 /*
  * Commands that run outside of generic netlink's handler.
  *
- * Operation: While generic netlink calls a handler, it holds a lock that every generic netlink
- * family of the machine needs. A command that waits for the network or for a disk is
- * therefore a job: the handler checks the request, starts the job and returns, and netlink
- * sends no acknowledgment. A work item executes the command and then sends the acknowledgment
- * with the error and its message, in the form in which netlink acknowledges other commands.
- * An attach or a discovery is aborted when the requester closes its socket. The list of
- * exports of a discovery stays with its job until the requester dumps the list, completes
- * another discovery or closes its socket.
+ * Operation: While generic netlink calls a handler, it holds the semaphore cb_lock, which every
+ * generic netlink family of the machine needs. A command that waits for the network or for a
+ * disk is therefore a job: the handler checks the request, starts the job and returns, and
+ * netlink sends no acknowledgment. A work item executes the command and then sends the
+ * acknowledgment with the error and its message, in the form in which netlink acknowledges
+ * other commands. An attach or a discovery is aborted when the requester closes its socket. The
+ * list of exports of a discovery stays with its job until the requester dumps the list,
+ * completes another discovery or closes its socket.
  *
  * Ownership: A job belongs to its work item from rnbdc_job_start() on, and holds references
  * to the request and to the requester's socket until the acknowledgment. A finished discovery

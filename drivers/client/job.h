@@ -24,7 +24,7 @@ struct sock;
 /**
  * struct rnbdc_job - a command of generic netlink that can wait for the network or a disk
  * @run: function that executes the command; returns 0, or a negative errno with a message set
- * @opt: options of an attach or a discovery
+ * @opt: options of an attach or a discovery; for a new secret only @opt.secret is used
  * @secret: secret to which the pointer in @opt refers, if the request contains one
  * @disk: disk to detach or to give a new secret, with a reference, or NULL
  * @force: detach the disk although it is open
@@ -33,7 +33,8 @@ struct sock;
  * @portid: port of the requester's socket
  * @seq: sequence number of the request
  *
- * The handler fills the members above, job.c fills the members below.
+ * rnbdc_job_alloc() and the handler of the command fill the members above. job.c fills the
+ * members below.
  *
  * @list: entry of the list of jobs; protected by rnbdc_jobs_lock
  * @work: work item that calls @run

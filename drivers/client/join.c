@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Further queues of a session: the proof of its key.
+ * Further queues of a session: both ends prove that they know the session key.
  *
  * Operation: The thread that connects a queue other than 0 sends JOIN, answers the
  * challenge of the target with a proof that it knows the key of the session, and waits for
@@ -13,7 +13,7 @@
  * Concurrency: q->join.step says which of the two acts next; release and acquire order the
  * hand-over.
  *
- * Errors: Each failure sets one constant error message for the user. An unexpected entry is
+ * Errors: Each failure sets one error message for the user. An unexpected entry is
  * a protocol error.
  */
 
@@ -78,7 +78,7 @@ static int rnbdc_join_make_proof(struct rnbdc_queue *q, struct rnbd_ctl_proof *w
 }
 
 /**
- * rnbdc_join - prove the key of the session on a connected queue
+ * rnbdc_join - let both ends prove on a connected queue that they know the session key
  * @q: queue other than 0
  * @req: connection request of the queue, as sent
  * @ms: milliseconds to wait for each reply

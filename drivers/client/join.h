@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Further queues of a session: the proof of its key. See join.c.
+ * Further queues of a session: both ends prove that they know the session key. See join.c.
  */
 #ifndef RNBDC_JOIN_H
 #define RNBDC_JOIN_H

@@ -6,25 +6,25 @@
  *
  * A session that has requested a floor begins with a pool of the size of its floor. When a
  * request finds too little space, the client requests (WANT) a pool of twice the size that it
- * holds. A segment that the target grants is added to the pool (space.c). After half a minute
- * in which no request lacked space and requests used at most a quarter of the pool, the client
- * closes a segment. While the use stays that low, it closes another segment each second, until
- * a further one would leave less than the floor in open segments. The client also closes a
- * segment that the target reclaims. Nothing more is allocated from a closed segment. The client
- * releases a closed segment when it is empty, that is, when no request and no work request
- * names it. The work item does not run while there is no segment to request, to close
- * or to release.
+ * holds, at most the ceiling. A segment that the target grants is added to the pool (space.c).
+ * After half a minute in which no request lacked space and requests used at most a quarter of
+ * the pool, the client closes a segment. While the use stays that low, it closes another segment
+ * each second, until a further one would leave less than the floor in open segments. The client
+ * also closes a segment that the target reclaims. Nothing more is allocated from a closed
+ * segment. The client releases a closed segment when it is empty, that is, when no request and
+ * no work request names it. The work item does not run while there is no segment to request, to
+ * close or to release.
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until
  * the target has confirmed the release.
  *
  * Concurrency: the completion handler of queue 0 handles one entry at a time. The work item
- * sends entries and decides about the size of the pool. sess->lock protects the members that
- * the handler and the work item both write. The work item runs only between
- * rnbdc_lease_start() and rnbdc_lease_stop(): each second, or when rnbdc_space.kick queues it.
- * A change that gives the work item something to do is written under rnbdc_space.lock before
- * the kick. So a work item that does not queue itself again has seen the change, or the kick
- * queues it again.
+ * sends entries and decides about the size of the pool. The handler changes lease->held and the
+ * table of segments under sess->lock, and the work item changes lease->want under it. The work
+ * item runs only between rnbdc_lease_start() and rnbdc_lease_stop(): each second, after a pause
+ * if a credit was lacking, or when rnbdc_space.kick queues it. A change that gives the work
+ * item something to do is written under rnbdc_space.lock before the kick. So a work item that
+ * does not queue itself again has seen the change, or the kick queues it again.
  *
  * Errors: a segment that the client has not requested, or an entry about a segment that it
  * does not hold, is a protocol error. An entry for which there is no credit is sent later.
@@ -50,13 +50,13 @@
 #include "stall.h"
 #include "submit.h"
 
-/* Period of the work item */
+/* Period of the work item in jiffies */
 #define RNBDC_LEASE_TICK	HZ
-/* Pause before the next attempt to send an entry for which there was no credit */
+/* Jiffies until the next attempt to send an entry for which there was no credit */
 #define RNBDC_LEASE_RETRY	(HZ / 100 + 1)
-/* Time for which most of the pool must be unused before a segment is returned */
+/* Jiffies for which three quarters of the pool must be unused before a segment is closed */
 #define RNBDC_LEASE_IDLE	(30 * HZ)
-/* Time without a lack of space after which the request for more is withdrawn */
+/* Jiffies without a lack of space after which the request for a larger pool is withdrawn */
 #define RNBDC_LEASE_SATED	(2 * HZ)
 
 /**
@@ -196,7 +196,7 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 }
 
 /*
- * Get the sum of the largest numbers of units that requests on each queue have used since the
+ * Add up for all queues the largest number of units that a queue used at one time since the
  * previous call, rounded up to whole blocks. Queues take whole blocks: without the rounding, few
  * requests on many queues would make the pool shrink and grow again and again.
  */
@@ -441,7 +441,7 @@ enum rnbd_proto_err rnbdc_lease_handle(struct rnbdc_queue *q, const struct rnbd_
 	struct rnbd_lease_info info;
 	enum rnbd_proto_err perr;
 
-	/* These entries are valid only in a live session whose pool can change its size. */
+	/* These entries are valid only after a login that granted a pool of variable size. */
 	if (!READ_ONCE(sess->lease_open))
 		return RNBD_PERR_TYPE;
 	if (entry->type == RNBD_CTL_SEGMENT)

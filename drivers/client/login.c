@@ -13,7 +13,7 @@
  * The table of segments stays allocated for the login of the next connection.
  *
  * Concurrency: The completion handler of queue 0 handles one entry at a time.
- * sess->login.status is RNBDC_LOGIN_OPEN only while the client awaits the reply or a segment.
+ * sess->login.status is RNBDC_LOGIN_OPEN while the client awaits the reply, a segment or a list.
  *
  * Errors: A refused login becomes an errno and one error message for the user. An unexpected
  * entry is a protocol error.
@@ -100,7 +100,7 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
  * @sess: session
  *
  * Context: completion handler of queue 0.
- * Return: true if the client awaits the reply or a segment of the pool.
+ * Return: true if the client awaits the reply, a segment of the pool or a list of exports.
  */
 bool rnbdc_login_open(const struct rnbdc_session *sess)
 {
@@ -112,7 +112,7 @@ bool rnbdc_login_open(const struct rnbdc_session *sess)
  * @sess: session
  *
  * Context: completion handler of queue 0.
- * Return: true if so; the connection is about to end.
+ * Return: true if the login has failed so; the connection is about to end.
  */
 bool rnbdc_login_refused(const struct rnbdc_session *sess)
 {
@@ -148,8 +148,8 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 }
 
 /*
- * Limit inline data to the space in a slot. A device that cannot gather two pieces of memory,
- * the entries and the data, sends no inline data.
+ * Limit inline data to the space in a slot. If the device cannot gather two pieces of memory, the
+ * entries and the data, the client requests no inline data in either direction.
  */
 static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 {
@@ -217,10 +217,10 @@ static int rnbdc_resize_segments(struct rnbdc_session *sess, struct rnbdc_errmsg
 /**
  * rnbdc_login_to_target - log in to a target
  * @sess: session whose queue 0 is connected
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on all errors except -ENOMEM
  *
- * Context: process context, may sleep; ends early when the attach is aborted, or no disk
- * needs the session.
+ * Context: process context, may sleep; ends early when the attach is aborted, or when all
+ * disks of the session are detached, deactivated or failed.
  * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, -EAGAIN if a further
  * login can succeed, or an error of rnbdc_login() or rnbdc_auth_make_key().
  */
@@ -238,7 +238,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->features = RNBD_FEATURES;
 	info->pool_bytes = sess->opt.pool_bytes;
 	info->max_io = sess->opt.max_io;
-	/* A reconnect requests the limits with which the disks were created. */
+	/* A reconnect requests the number of queues and the depth of the first connection. */
 	info->nr_queues = sess->nr_queues ?: sess->max_queues;
 	info->queue_depth = sess->grant.queue_depth ?: rnbdc_wire_depth(sess->opt.depth);
 	info->keepalive_ms = sess->opt.keepalive_ms;
@@ -334,11 +334,11 @@ int rnbdc_status_error(u16 status)
 
 /**
  * rnbdc_login - send a LOGIN or, for a discovery, a LIST entry and wait for the reply
- * @sess: session whose queue 0 is connected, with sess->login.info filled
- * @errmsg: filled on error
+ * @sess: session whose queue 0 is connected; sess->login.info is filled, unless for a discovery
+ * @errmsg: message for the user, set on error
  *
- * Context: process context, may sleep; ends early when the attach is aborted, or the
- * session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the attach or discovery is aborted, or
+ * when all disks of the session are detached, deactivated or failed.
  * Return: 0 or a negative errno; rnbdc_status_error() converts a refusal into an errno.
  */
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
@@ -361,7 +361,7 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(sess->login.status));
 		return rnbdc_status_error(sess->login.status);
 	}
-	/* With a key, the grant was accepted only after both ends had proved the secret. */
+	/* With a key, the client accepts a grant only after both ends have authenticated. */
 	WRITE_ONCE(sess->auth.authenticated, !!sess->auth.key);
 	return 0;
 }
@@ -369,7 +369,7 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 /**
  * rnbdc_check_offer - check that the offer of a reconnect suffices for the disks
  * @sess: session with an offer
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
  * The function does not compare the UUID of the target: another target machine can take over
  * the address. rnbdc_check_attach() compares the UUID of each export.

@@ -6,9 +6,10 @@
  *
  * connect.c admits a connection request. A work item then creates the queue pair and its ring
  * and accepts the connection. While the work item runs, the listener can handle the next request,
- * and other work items create queue pairs concurrently. If the client gives up before the work
- * item runs, the work item creates nothing. Received frames are dispatched by type: requests to
- * request.c, control entries to control.c.
+ * and other work items can create queue pairs concurrently. If the client has cancelled the
+ * connection, or the target has closed the queue, before the work item runs, the work item creates
+ * nothing. Received frames are dispatched by type: requests to request.c, control entries to
+ * control.c.
  *
  * Ownership: the session owns the connection ids of its queues. A further queue owns its
  * connection id itself until it has joined the session.
@@ -109,7 +110,7 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	struct rnbdt_session *s = q->session;
 
 	rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
-	/* Until the queue has joined, its peer is unauthenticated: the session keeps its claim. */
+	/* An unauthenticated peer, whose queue has not joined, must not prevent the claim. */
 	if (rnbdt_queue_joined(q))
 		WRITE_ONCE(s->account.no_claim, true);
 	pr_warn_ratelimited("session %u: host %pUb: protocol error on queue %u: %s\n",
@@ -153,7 +154,7 @@ static const struct rnbd_ring_ops rnbdt_ring_ops = {
  * @q: queue without a ring
  * @req: connection request, with the number of slots and the slot size in bytes
  *
- * Context: accept work; may sleep.
+ * Context: work item accept_work of @q; may sleep.
  * Return: 0 or a negative errno; -EINVAL if the ring exceeds the limits of the device.
  */
 static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
@@ -184,8 +185,8 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 }
 
 /*
- * Handle an event of a connection. Always return 0: otherwise the connection manager would
- * destroy the connection id, which the teardown destroys.
+ * Handle an event of a connection. Always return 0: after another value the connection manager
+ * would destroy the connection id, which the teardown would then destroy a second time.
  */
 static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 				struct rdma_cm_event *event)
@@ -213,10 +214,10 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
  * rnbdt_reject - reject a connection request
  * @id: connection that was not accepted
  * @status: enum rnbd_status, sent as private data of the reject
- * @retry_ms: milliseconds until the client should retry, or 0
+ * @retry_ms: milliseconds until the client should retry, or 0 if the client may choose the time
  *
- * A connection must not be rejected after rdma_accept(): the InfiniBand connection manager
- * would continue to repeat its acceptance for a minute, and keep the id for that time.
+ * A connection must not be rejected after rdma_accept(): the InfiniBand connection manager would
+ * repeat the message that accepts the connection for a minute, and keep @id for that time.
  *
  * Context: process context; may sleep.
  */
@@ -245,7 +246,10 @@ static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 			     q->session->conn.dev->name);
 }
 
-/* Test whether the client has given up or the session of the queue is closing. */
+/*
+ * Test whether the session of the queue is closing, or the queue has failed before it joined, for
+ * example because the client has cancelled the connection.
+ */
 static bool rnbdt_queue_is_over(const struct rnbdt_queue *q)
 {
 	return READ_ONCE(q->session->state) >= RNBDT_CLOSING ||
@@ -260,7 +264,7 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	struct rnbd_cm_rep rep;
 	int ret;
 
-	/* Only the client posts RDMA READs: allow what it requested and the device supports. */
+	/* Only the client posts RDMA READs: allow as many as it requested and the device can. */
 	param.responder_resources = min_t(u32, q->accept.responder_resources,
 					  s->conn.dev->attrs.max_qp_rd_atom);
 	param.initiator_depth = 0;
@@ -270,7 +274,10 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	param.private_data = &rep;
 	param.private_data_len = sizeof(rep);
 
-	/* Delay the event handler of the connection until remote access is disabled. */
+	/*
+	 * rdma_accept() requires this lock, which delays the events of the connection. Keep it
+	 * until the remote access of a further queue is disabled.
+	 */
 	rdma_lock_handler(q->cm_id);
 	ret = rdma_accept(q->cm_id, &param);
 	if (!ret && q->index) {
@@ -314,7 +321,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 		return;
 	}
 	ret = rnbdt_queue_accept_id(q, req);
-	/* A client that gave up during the acceptance is not an error. */
+	/* Log no error if the client or the target has closed the queue during the acceptance. */
 	if (ret && !rnbdt_queue_is_over(q)) {
 		pr_err_ratelimited("session %u: queue %u could not be accepted: error %d\n",
 				   s->serial, q->index, ret);
@@ -343,7 +350,7 @@ static void rnbdt_accept_work(struct work_struct *work)
 
 	rnbdt_queue_accept(q);
 	complete_all(&q->accept.ended);
-	/* The queue can be freed after this call. */
+	/* The queue can be freed as soon as this call has decremented s->conn.connecting. */
 	rnbdt_session_connected(s);
 	rnbdt_session_put(s);
 	memalloc_noio_restore(noio);
@@ -367,7 +374,7 @@ void rnbdt_accept_init(struct rnbdt_queue *q)
  * @conn: connection parameters with the limits of the client's device
  *
  * Creating the ring and accepting the connection take long. The handler of a connection request
- * must not do this, because the connection manager holds the lock of the listener while it calls
+ * must not do either, because the connection manager holds the lock of the listener while it calls
  * the handler, so all other clients would have to wait.
  *
  * Context: handler of the connection request.

@@ -6,7 +6,7 @@
  * attachment, which leads to the backend and the limits of the export. The client or the target
  * closes an attachment; a closed one accepts no request. When its last request is done, the
  * attachment leaves the export (attached.c). Its structure remains, so that late requests find it
- * and are answered, until the client has detached it or uses the index again.
+ * and are answered, until the client has detached it, uses the index again, or the session ends.
  *
  * Ownership: the session owns the attachment. The export and its backend exist as long as an
  * attachment is bound to them. Each request in flight holds a reference on its attachment.
@@ -38,9 +38,10 @@ struct rnbdt_session;
 /**
  * enum rnbdt_attach_state - state of an attachment
  * @RNBDT_ATTACH_OPEN: requests are executed
- * @RNBDT_ATTACH_CLOSING: requests are answered with RNBD_ST_CLOSED; requests that the storage
- *	already has are still in flight
- * @RNBDT_ATTACH_CLOSED: the attachment has left its export
+ * @RNBDT_ATTACH_CLOSING: new requests are answered with RNBD_ST_CLOSED; earlier requests are
+ *	possibly still in the storage
+ * @RNBDT_ATTACH_CLOSED: as RNBDT_ATTACH_CLOSING, but the last request has ended, and the
+ *	attachment has left its export
  */
 enum rnbdt_attach_state {
 	RNBDT_ATTACH_OPEN,
@@ -51,7 +52,8 @@ enum rnbdt_attach_state {
 /**
  * struct rnbdt_resize - reports of the capacity to the client
  * @reported: capacity in bytes last reported to the client; host lock
- * @reported_at: jiffies of the latest report of a capacity; host lock
+ * @reported_at: jiffies of the latest CAPACITY entry; at the ATTACH, a time so long ago that the
+ *	first CAPACITY entry need not wait; host lock
  * @resize_work: reports a changed capacity to the client, on rnbdt_attach_wq
  */
 struct rnbdt_resize {
@@ -124,7 +126,8 @@ struct rnbdt_attach_events {
  * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; lock of attached.c
  * @host_entry: in the hash table of attached.c while @export is set; lock of attached.c, RCU
- * @export: attached export, or NULL after the attachment has left it; host lock
+ * @export: attached export; NULL before the attachment is bound and after it has left the
+ *	export; host lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
  * @owner_generation: owner generation of the export when @export was set, 0 if the export
@@ -135,14 +138,14 @@ struct rnbdt_attach_events {
  * @resize: reports of the capacity to the client
  * @events: events to report to the client
  * @nr_submits: number of elements of @submits
- * @submits: requests on the way to the storage, by queue; NULL once the attachment leaves its
- *	export
+ * @submits: requests on the way to the storage, by queue; freed and set to NULL when the last
+ *	request of a closed attachment has ended
  * @charged: bytes of memory of the attachment that are charged to the host; host lock
- * @sched: scheduler of @backend; valid as long as @backend
+ * @sched: scheduler of @backend; valid while @backend is valid
  * @lane: lane of the host at this storage; written under the lock of @sched, read without a lock
  * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
  *	submits them; written under the lock of @sched, read without a lock
- * @disk: node of the attachment in @sched; the lock of @sched
+ * @disk: node of the attachment in @sched; protected by the lock of @sched
  * @sched_entry: in the list of attachments of @sched_session; lock of sched_group.c
  * @sched_host: group of the host in @sched; host lock, constant while requests are in flight
  * @sched_session: group of the session in @sched; locked as @sched_host

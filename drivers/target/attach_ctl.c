@@ -5,17 +5,18 @@
  * Operation
  *
  * Queue 0 of a live session receives these requests as control entries. The frame handler
- * records a DETACH in its attachment and puts any other request into a slot of the session
- * (ctl.c); the control work handles both. For an ATTACH, the control work binds a new attachment
- * to the export, under the handle that the client chose. The answer contains the properties of
- * the export. A repeated ATTACH binds nothing and is answered again. An ATTACH for an index
- * whose former attachment has not ended is answered with RNBD_ST_BUSY. A DETACH closes an
- * attachment. It is answered when the storage has completed the requests of the attachment; then
- * the client may use the index again.
+ * records a DETACH in the attachment that it names. The frame handler puts an ATTACH, and a DETACH
+ * that it cannot record, into a slot of the session (ctl.c). The control work handles both. For an
+ * ATTACH, the control work binds a new attachment to the export, under the handle that the client
+ * chose. The answer contains the properties of the export. A repeated ATTACH binds nothing and is
+ * answered again. An ATTACH with a newer generation of an index closes the former attachment of
+ * the index, and is answered with RNBD_ST_BUSY until that attachment has ended. A DETACH closes an
+ * attachment. The DETACH is answered when the storage has completed the requests of the
+ * attachment; then the client may use the index again.
  *
  * Ownership: s->attaches owns the attachments. A closed attachment remains there until it is
- * detached or replaced. After a DETACH, s->attaches keeps the generation of the handle at its
- * index, so that the target can distinguish late requests from invalid ones.
+ * detached or replaced, or the session ends. After a DETACH, s->attaches keeps the generation of
+ * the handle at its index, so that the target can distinguish late requests from invalid ones.
  *
  * Concurrency: the control work of a session runs once at a time and locks only the host, so hosts
  * do not wait for each other. For a request that changes the configuration (the owner of an
@@ -24,7 +25,7 @@
  * a client on this machine.
  *
  * Errors: exports that a client may not use look to the client like exports that do not exist.
- * A host that sends too many ATTACHs gets RNBD_ST_LIMIT, so it cannot try many names. If an
+ * A host whose rate of ATTACHs is too high gets RNBD_ST_LIMIT, so it cannot try many names. If an
  * allocation fails, the answer is RNBD_ST_BUSY, because a retry can succeed: an allocation
  * without I/O gets per-CPU memory only from a small stock, which a work item of the kernel
  * refills. A malformed entry, or an entry that finds no free slot, is a protocol error.
@@ -91,8 +92,9 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
 }
 
 /*
- * Compare the handle in an ATTACH with the present or former attachment at the same index. Return
- * RNBD_ST_OK if a new attachment may use the index.
+ * Check whether a new attachment may use the index in an ATTACH. Return RNBD_ST_OK if it may, and
+ * RNBD_ST_NO_ATTACH if the generation is not newer than that of the former attachment. Otherwise
+ * close the former attachment, and return RNBD_ST_BUSY until it has ended and has no DETACH.
  */
 static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 			     const struct rnbd_attach_info *info)
@@ -106,7 +108,7 @@ static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 		return RNBD_ST_OK;
 	if (generation <= old->handle.generation)
 		return RNBD_ST_NO_ATTACH;
-	/* A newer generation shows that the client has given up the former attachment. */
+	/* A newer generation shows that the client no longer uses the former attachment. */
 	rnbdt_attach_close(old, RNBD_ST_OK);
 	return old->state == RNBDT_ATTACH_CLOSED && !READ_ONCE(old->detach.asked) ?
 	       RNBD_ST_OK : RNBD_ST_BUSY;
@@ -133,7 +135,7 @@ static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 	return att;
 }
 
-/* Answer a repeated ATTACH. From then on, the client may use the capacity in the answer. */
+/* Fill the answer to a repeated ATTACH, and accept requests up to the capacity in the answer. */
 static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
 	rnbdt_fill_grant(att, grant);
@@ -144,10 +146,10 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 
 /**
  * struct rnbdt_new - state of the handling of an ATTACH, kept while the host is not locked
- * @att: allocated attachment that is not bound, or NULL
+ * @att: attachment that was allocated for the request, or NULL
  * @used: @att was bound, and the session owns it
- * @charged: the request was charged to the rate limit of the host
- * @nomem: the allocation of @att failed
+ * @charged: the request has passed the rate limit of the host, which counts it only once
+ * @nomem: the allocation of @att, or of its entry in s->attaches, failed
  * @config: the request changes the configuration, so rnbdt_lock is taken for writing
  */
 struct rnbdt_new {
@@ -188,12 +190,12 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *n
 
 	if (status)
 		return status;
-	/* From here on the frame handler no longer records a DETACH in @old. */
+	/* If @old has no DETACH yet, the frame handler records none in @old from here on. */
 	if (old && !rnbdt_ctl_replace(old)) {
 		rnbdt_attach_forget(att);
 		return RNBD_ST_BUSY;
 	}
-	/* Update the capacity now, so that the reply contains it. */
+	/* Update the capacity of the export now, so that the answer contains the new one. */
 	if (new->config)
 		rnbdt_export_update_capacity(export);
 	rnbdt_bind(att, export, slot->attach.flags);
@@ -228,7 +230,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		status = RNBD_ST_SHUTDOWN;
 	else if (!repeated)
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
-	/* Take no rate-limit token if the answer is BUSY: the client must repeat the request. */
+	/* For BUSY or SHUTDOWN, take no token of the rate limit: the client repeats the ATTACH. */
 	if (status != RNBD_ST_BUSY && status != RNBD_ST_SHUTDOWN && !new->charged) {
 		status = rnbdt_rate_attach(s->host) ?: status;
 		new->charged = true;
@@ -240,7 +242,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	} else if (!status) {
 		bool config = new->config;
 
-		/* To change the configuration, lock rnbdt_lock for writing and check again. */
+		/* Let the caller lock rnbdt_lock for writing if the configuration changes. */
 		new->config = config || rnbdt_bind_is_config(s, export);
 		if (new->config != config || !new->att)
 			return false;
@@ -308,7 +310,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 
 /*
  * Handle an ATTACH that only ends an ownership and attaches nothing. A client can send any number
- * of such requests, so the configuration is locked only if the host owns the export.
+ * of such requests, so take rnbdt_lock for writing only if the request would end an ownership.
  */
 static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
@@ -345,8 +347,8 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 }
 
 /*
- * Handle a DETACH for which the frame handler found no attachment: possibly the DETACH arrived
- * before the control work had handled the ATTACH.
+ * Handle a DETACH that the frame handler could not record in an attachment: possibly the DETACH
+ * arrived before the control work had handled the ATTACH.
  */
 static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
@@ -368,8 +370,9 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 }
 
 /*
- * Close an attachment and end the ownership of its exclusive export, before the DETACH is
- * answered. An ATTACH of the next owner is answered with BUSY until the attachment has ended.
+ * Close an attachment that has a DETACH, and end the ownership of its exclusive export, if
+ * rnbdt_owner_detach() allows that, before the DETACH is answered. An ATTACH of the next owner is
+ * answered with BUSY until the attachment has ended.
  */
 static void rnbdt_detach_owner(struct rnbdt_attach *att)
 {
@@ -383,8 +386,9 @@ static void rnbdt_detach_owner(struct rnbdt_attach *att)
 }
 
 /*
- * Close attachments that have a DETACH, and answer the DETACHs of attachments that have ended.
- * A session can have thousands, so handle a limited number. Return true if some are possibly left.
+ * Close attachments that have a DETACH, and answer the DETACHs of attachments that have ended. A
+ * session can have thousands of DETACHs, so handle a limited number. Return true if DETACHs that
+ * must be handled are possibly left.
  */
 static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 {
@@ -397,13 +401,13 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 		att = rnbdt_ctl_next_detach(s);
 		if (!att)
 			break;
-		/* From now on, the session leaves a claim only for attachments still open. */
+		/* Now the session leaves a claim only if an attachment is open when it ends. */
 		s->account.claims = false;
 		owner = att->owner_generation && !att->detach.keep_owner;
 		if (owner)
 			break;
 		rnbdt_attach_close(att, RNBD_ST_OK);
-		/* Otherwise rnbdt_attach_closed_work() queues the DETACH again. */
+		/* If @att has not ended yet, rnbdt_attach_closed_work() queues the DETACH again. */
 		if (att->state == RNBDT_ATTACH_CLOSED)
 			rnbdt_finish_detach(s, att);
 	}
@@ -427,8 +431,8 @@ static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *sl
  * rnbdt_ctl_work - handle the control requests of a session
  * @work: rnbdt_session.ctl.ctl_work
  *
- * A client can send requests as fast as they are answered. The work item handles a limited
- * number and queues itself again, so that other sessions have their turn.
+ * A client can send requests as fast as they are answered. The work item handles a limited number
+ * and, if more wait, queues itself again, so that other sessions have their turn.
  *
  * Context: work item of rnbdt_ctl_wq; locks the host or the configuration, may sleep.
  */
@@ -482,7 +486,7 @@ static enum rnbd_proto_err rnbdt_take_slot(struct rnbdt_session *s,
 	return perr;
 }
 
-/* Record a DETACH in its attachment. Set @noted if the attachment exists and had no DETACH. */
+/* Record a DETACH in its attachment and set @noted, or leave it to rnbdt_handle_detach(). */
 static enum rnbd_proto_err rnbdt_note_detach(struct rnbdt_session *s,
 					     const struct rnbd_ctl_entry *entry, bool *noted)
 {

@@ -3,24 +3,24 @@
  * Life cycle of an attachment: joining the list of its export, closing, leaving the list.
  *
  * Operation: a granted attachment joins the list of its export (bind.c). It is closed by a
- * DETACH of the client, by the teardown of the session, by the end of the ownership of an
- * exclusive export, or by the administrator, who disables the export, denies it to the host or
- * removes it from the port. From then on its requests are refused, including those that wait in
- * front of the storage (sched.c). When the last request in flight is done, the attachment leaves
- * the list.
+ * DETACH of the client or an ATTACH for the same index, by the teardown of the session, by the end
+ * of the ownership of an exclusive export, or by the administrator, who disables the export,
+ * denies it to the host or removes it from the port. From then on its requests are refused,
+ * including those that wait in front of the storage (sched.c). When the last request in flight is
+ * done, the attachment leaves the list.
  *
  * Ownership: the session owns its attachments, by index. Their memory is charged to the host
- * until it is freed, because a client decides how many closed attachments it keeps. The export
- * closes its backend only when its list is empty (export.c), so an attachment on the list keeps
- * the backend open. Frame handlers find attachments under RCU, so an attachment is freed after
- * a grace period.
+ * while they are in s->attaches, because a client decides how many closed attachments it keeps. The
+ * export closes its backend only when its list is empty (export.c), so an attachment on the list
+ * keeps the backend open. Frame handlers find attachments under RCU, so an attachment is freed
+ * after a grace period.
  *
  * Concurrency: to change an attachment, its host is locked. Hosts share the lists of the exports
- * and the table of attachments, which rnbdt_attached_lock protects. A writer of rnbdt_lock may
- * walk the lists without rnbdt_attached_lock. Code that has locked a host finds the attachments
- * of that host in the table under RCU. No task waits for the end of an attachment: when the last
- * attachment of a disabled export or of a closing session ends, its end queues the work item that
- * closes the backend or continues the teardown.
+ * and the table of attachments, which rnbdt_attached_lock protects. Code that holds rnbdt_lock for
+ * writing may walk the lists without rnbdt_attached_lock. Code that has locked a host finds the
+ * attachments of that host in the table under RCU. No task waits for the end of an attachment: when
+ * the last attachment of a disabled export or of a closing session has ended, closed_work queues
+ * the work item that closes the backend or continues the teardown.
  *
  * Errors: none. The storage can delay the end of an attachment without a time limit.
  */
@@ -58,7 +58,7 @@
 static DEFINE_SPINLOCK(rnbdt_attached_lock);
 static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* read under RCU */
 
-static atomic64_t rnbdt_attached_memory;	/* charged for all attachments */
+static atomic64_t rnbdt_attached_memory;	/* bytes charged for all attachments */
 
 /**
  * rnbdt_attached_bytes - return the bytes charged for the attachments of all hosts
@@ -113,7 +113,7 @@ void rnbdt_attach_charge(struct rnbdt_attach *att)
 	rnbdt_attach_set_charge(att, rnbdt_attach_bytes(att));
 }
 
-/* Called when a closed attachment has no request in flight. */
+/* Called when the last request in flight of a closed attachment has ended. */
 static void rnbdt_attach_idle(struct percpu_ref *ref)
 {
 	struct rnbdt_attach *att = container_of(ref, struct rnbdt_attach, ref);

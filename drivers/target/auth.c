@@ -4,8 +4,8 @@
  *
  * Operation
  *
- * If the host has a secret at the time of the connection request, the target answers the login
- * with a challenge, and the login work first verifies the proof that the client returns. While
+ * If the host has a secret at the time of the connection request, the target answers the LOGIN or
+ * LIST with a challenge, and login_work first verifies the proof that the client returns. While
  * a secret is being rotated the host has two secrets, and a proof of either is accepted. Until
  * the proof is verified, the login closes no other session, its epoch is not remembered, and no
  * pool is created. Then the target proves to the client that it knows the same secret. On each
@@ -22,15 +22,14 @@
  *
  * Concurrency
  *
- * The completion handler of queue 0 handles the challenge and the proof, one after the other. It
- * then queues the login work, and only the login work uses them afterwards. s->auth.text is
- * constant once the session is live. The secrets of a host change only with rnbdt_lock held for
- * writing.
+ * The completion handler of queue 0 sends the challenge and later stores the proof. It then queues
+ * login_work, and only login_work uses challenge and proof afterwards. s->auth.text is constant
+ * once the session is live. The secrets of a host change only with rnbdt_lock held for writing.
  *
  * Errors
  *
- * The answer to a wrong proof is RNBD_ST_AUTH, without a reason. If memory is short or
- * the crypto API fails, the target denies every login that needs a proof.
+ * The answer to a wrong proof is RNBD_ST_AUTH, without a reason. If memory is short or the crypto
+ * API fails, the target refuses each login with RNBD_ST_NOMEM, even if it needs no proof.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -112,7 +111,7 @@ struct rnbdt_secret *rnbdt_secret_get(struct rnbdt_secret *secret)
 }
 
 /**
- * rnbdt_secret_put - drop a reference; the last one wipes the secret
+ * rnbdt_secret_put - drop a reference, and wipe and free the secret if it was the last one
  * @secret: secret, or NULL
  *
  * Context: process context; may sleep.
@@ -140,7 +139,7 @@ bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *
 
 /**
  * rnbdt_auth_challenge - send a challenge to the client
- * @s: session whose host has a secret and whose login was decoded
+ * @s: session whose host has a secret and whose LOGIN or LIST was decoded
  *
  * Context: completion handler of queue 0; does not sleep.
  * Return: 0, or an error if the challenge cannot be sent.
@@ -178,7 +177,9 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
  *
  * While the client has proven no secret, the session must end if the host had no secret at the
  * connection request and has one now, or had one and has none now. A change from one secret to
- * another does not matter yet: the proof is compared with the secrets that the host has then.
+ * another does not matter yet: rnbdt_auth_check() compares the proof with the secrets that the host
+ * has when the proof arrives. Once the client has proven a secret, the session must end if that
+ * secret is neither the secret nor the old secret of the host.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must end.
@@ -233,10 +234,10 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
  * rnbdt_auth_check - verify the proof of the client
  * @s: session whose proof was decoded
  *
- * Context: login work; locks the host, may sleep.
- * Return: RNBD_ST_OK with the proven secret in @s->auth.secret and the proof of the
- * target in @s->auth.mac, RNBD_ST_AUTH for a wrong proof, or RNBD_ST_NOMEM if the HMAC
- * cannot be computed.
+ * Context: work item login_work of @s; locks the host, may sleep.
+ * Return: RNBD_ST_OK with the proven secret in @s->auth.secret and the proof of the target in
+ * @s->auth.mac, RNBD_ST_AUTH for a wrong proof or a secret that the host no longer has, or
+ * RNBD_ST_NOMEM if the HMAC cannot be computed.
  */
 u16 rnbdt_auth_check(struct rnbdt_session *s)
 {
@@ -265,7 +266,7 @@ u16 rnbdt_auth_check(struct rnbdt_session *s)
  * rnbdt_auth_send_proof - send the proof of the target
  * @s: session whose client has proven the secret
  *
- * Context: login work; does not sleep.
+ * Context: work item login_work of @s; does not sleep.
  * Return: 0, or an error if the proof cannot be sent.
  */
 int rnbdt_auth_send_proof(struct rnbdt_session *s)
@@ -279,11 +280,13 @@ int rnbdt_auth_send_proof(struct rnbdt_session *s)
 /**
  * rnbdt_auth_make_key - create the session key, which the client must prove on further queues
  * @s: session whose login is granted
- * @join_key: result, RNBD_MAC_SIZE bytes for the login reply
+ * @join_key: result, RNBD_MAC_SIZE bytes for the login reply; zeroes if the client has proven a
+ *	secret
  *
- * A client that has proven a secret computes the key; any other client gets it in the reply.
+ * A client that has proven a secret computes the key itself; any other client gets the key in the
+ * login reply.
  *
- * Context: login work; may sleep and load a crypto module.
+ * Context: work item login_work of @s; may sleep and load a crypto module.
  * Return: RNBD_ST_OK, or RNBD_ST_NOMEM if the key cannot be made.
  */
 u16 rnbdt_auth_make_key(struct rnbdt_session *s, u8 *join_key)

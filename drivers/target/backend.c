@@ -9,8 +9,8 @@
  * the export closes it only when it has no attachment left (export.c).
  *
  * Errors: if the block device of a backend, or the one below its file, was removed, an I/O error is
- * mapped to RNBD_ST_GONE, which is a path error for the client. For files with write_cache=back,
- * writeback.c replaces this status.
+ * mapped to RNBD_ST_GONE, which is a path error for the client. For a backend of file.c with
+ * write_cache=back, writeback.c replaces this status by RNBD_ST_IO.
  */
 
 #include <linux/blkdev.h>
@@ -56,8 +56,8 @@ bool rnbdt_backend_removed(const struct rnbdt_backend *be)
  * @be: open backend
  * @error: errno, negative, or 0
  *
- * A request to a removed disk fails with a plain -EIO, so after -EIO the function checks whether
- * the disk was removed.
+ * A request to a removed disk fails with a plain -EIO, so after an error that maps to RNBD_ST_IO
+ * the function checks whether the disk was removed.
  *
  * Context: any.
  * Return: enum rnbd_status.

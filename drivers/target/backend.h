@@ -18,16 +18,20 @@ struct rnbdt_export;
 struct rnbdt_req;
 struct rnbdt_sched;
 
-/* Maximum bytes of one DISCARD or WRITE_ZEROES, which can take seconds and cannot be aborted */
+/*
+ * Maximum bytes of one DISCARD, and of one WRITE_ZEROES to a regular file: both can take seconds
+ * and cannot be aborted. For a block device with larger discard granules, the limit of DISCARD is
+ * one granule.
+ */
 #define RNBDT_RANGE_MAX		(64u << 20)
 
 /**
  * struct rnbdt_backend_ops - operations of a kind of backend
- * @atomic: @submit does not sleep
+ * @atomic: @submit does not sleep when a completion handler calls it
  * @submit: Execute a request, and call rnbdt_req_done() at its end in every case. Called from
  *	a work item of the attachment, which may sleep for as long as the storage takes; if
- *	@atomic is set and the host is in no cgroup, also called from a completion handler. Must
- *	call rnbdt_may_submit() directly before each submission to the storage.
+ *	@atomic is set and the host is in no cgroup, also called from a completion handler. The
+ *	backend must call rnbdt_may_submit() directly before each submission to the storage.
  * @close: Close the storage. Called when no request is in flight; may sleep.
  */
 struct rnbdt_backend_ops {
@@ -47,21 +51,22 @@ struct rnbdt_backend_ops {
  * @readonly: opened for reading only
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
- * @device_removed: the block device has reported its removal, and requests fail; set once
- * @lost: an acknowledged write could not be written back, or was in the cache of a
- *	device that was removed; set once; all later flushes of a file backend fail
+ * @device_removed: the block layer has reported that the block device was removed or got another
+ *	medium; from then on requests fail; set once
+ * @lost: an acknowledged write could not be written back, or was possibly in the volatile cache
+ *	of a device that was removed; set once; all later flushes of a file backend fail
  * @mapping: file backend: the page cache of the file, which records its errors
  * @opened: file backend: error state of @mapping when the file was opened
  * @alone: file backend: held shared by requests that write through the page cache, exclusively
  *	by a request that is executed a second time (writeback.c)
- * @io: work queue that runs the submit work items of attachments. An attachment has one work item
- *	per queue, or a single one if its host is in a cgroup. The work queue also runs requests
- *	that need their own work item
+ * @io: work queue that runs the submit work items of attachments. An attachment uses one work item
+ *	per queue, or a single one while its host is in a cgroup. The work queue also runs
+ *	requests that need their own work item
  * @sched: scheduler in front of the storage; exists from before the first attachment until after
  *	the last attachment
  * @sched_entry: in rnbdt_sched.backends; rnbdt_lock
- * @window: limit on the requests that the storage has at a time, or 0 if the module parameter
- *	applies; rnbdt_lock
+ * @window: window of the scheduler in requests of 4 KiB, or 0 if the module parameter applies;
+ *	rnbdt_lock
  * @geo: properties of the export; the capacity is written under rnbdt_lock and read without a
  *	lock
  *

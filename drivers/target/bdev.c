@@ -13,24 +13,25 @@
  *
  * Ownership
  *
- * The device is opened exclusively, with the backend as the holder: a device that is mounted,
- * part of another device, or already exported is refused. A bio takes no reference on pool
- * pages; the teardown of a session frees them only after all requests of the session have ended.
+ * The device is opened exclusively, with the backend as the holder: a device that is mounted, that
+ * another device (such as a RAID) uses, or that is already exported is refused. A bio takes no
+ * reference on pool pages; the teardown of a session frees them only after all requests of the
+ * session have ended.
  *
  * Concurrency
  *
  * A work item submits requests, which complete in any context. treq->parts counts the bios of
- * a request. All memory comes from reserves: the bio sets and, for copies, a pool of pages. The
+ * a request. All memory is backed by reserves: the bio sets and, for copies, a pool of pages. The
  * copies of a session never exceed the size of its pool, and are charged to its host. A submitter
  * that holds unsubmitted memory of a reserve does not wait for that reserve: if a further page
  * is not available, it first submits the bio that it has.
  *
  * Errors
  *
- * The first error of the parts is the result of the request. A request whose session is not
- * live, or whose epoch is old, ends without access to the device. When the device is removed,
- * the block layer notifies the holder, and requests end with RNBD_ST_GONE. Some devices announce
- * WRITE ZEROES but refuse the command; then the target writes zeroes as data.
+ * The first error of the parts is the result of the request. A request that rnbdt_may_submit()
+ * refuses ends without access to the device. When the device is removed, the block layer notifies
+ * the holder, and requests end with RNBD_ST_GONE. Some devices announce WRITE ZEROES but refuse the
+ * command; then the target writes zeroes as data.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -159,8 +160,9 @@ static void rnbdt_bdev_rw(struct rnbdt_req *treq)
 }
 
 /*
- * Execute a WRITE on a device that needs stable pages. The copies of all requests of a session
- * are limited to the size of its pool. This suffices unless the extents of requests overlap.
+ * Execute a WRITE on a device that needs stable pages. The copies of all requests of a session are
+ * limited to the size of its pool; a WRITE beyond this limit fails with RNBD_ST_NOMEM. The limit
+ * suffices unless the extents of requests overlap.
  */
 static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 {
@@ -233,7 +235,7 @@ static void rnbdt_bdev_flush_work(struct work_struct *work)
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
 	struct rnbdt_io *io = &treq->att->backend->io;
 
-	/* The request can be reused afterwards. */
+	/* This can complete the request, so do not use @treq after the call. */
 	rnbdt_bdev_flush(treq);
 	rnbdt_io_end(io);
 }
@@ -268,14 +270,15 @@ static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
 	struct rnbdt_io *io = &treq->att->backend->io;
 
-	/* The request can be reused afterwards. */
+	/* This can complete the request, so do not use @treq after the call. */
 	rnbdt_bdev_zero_pages(treq);
 	rnbdt_io_end(io);
 }
 
 /*
- * End a WRITE ZEROES that the device has executed or refused. If a device refuses the command
- * permanently, its limit of WRITE ZEROES has become 0, and the error can have any value.
+ * Handle the end of a WRITE ZEROES command. If the device has refused the command, write zeroes as
+ * data: after a permanent refusal the device's limit of WRITE ZEROES is 0, and the error can have
+ * any value. If a successful command must be durable, flush the cache of the device.
  */
 static void rnbdt_bdev_end_zeroes(struct bio *bio)
 {
@@ -405,7 +408,7 @@ void rnbdt_bdev_close_file(struct file *file)
 
 static void rnbdt_bdev_close(struct rnbdt_backend *be)
 {
-	/* A removed device has lost the data in its cache. */
+	/* A removed device has possibly lost acknowledged writes that were in its cache. */
 	if (be->geo.flags & RNBD_EXPORT_VOLATILE_CACHE && rnbdt_backend_removed(be))
 		be->lost = true;
 	rnbdt_bdev_close_file(be->file);
@@ -416,7 +419,7 @@ static const struct rnbdt_backend_ops rnbdt_bdev_ops = {
 	.close	= rnbdt_bdev_close,
 };
 
-/* Convert a limit of the block layer from sectors to bytes. */
+/* Convert a limit of the block layer from sectors to bytes, and reduce it to at most @limit. */
 static u32 rnbdt_bdev_bytes(u32 sectors, u32 limit)
 {
 	return min_t(u64, (u64)sectors << SECTOR_SHIFT, limit);
@@ -501,7 +504,7 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 	if (bdev_max_discard_sectors(bdev)) {
 		geo->discard_granularity = bdev_discard_granularity(bdev);
 		geo->discard_alignment = bdev_discard_alignment(bdev);
-		/* The protocol requires at least a discard granule and a physical block. */
+		/* The protocol requires a limit of at least a granule and a physical block. */
 		geo->max_discard = rnbdt_bdev_bytes(bdev_max_discard_sectors(bdev),
 						    max3(RNBDT_RANGE_MAX,
 							 geo->discard_granularity,

@@ -9,7 +9,10 @@ struct file;
 struct rnbdt_backend;
 struct rnbdt_export;
 
-/* Maximum bytes of one WRITE_ZEROES to a block device; possibly the target writes zeroes as data */
+/*
+ * Maximum bytes of one WRITE_ZEROES to a block device. If the device refuses the command, the
+ * target must write as many zeroes as data.
+ */
 #define RNBDT_ZERO_OUT_MAX	(16u << 20)
 
 int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be);

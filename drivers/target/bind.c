@@ -4,12 +4,12 @@
  *
  * Operation
  *
- * A login with another boot id closes the sessions that the host had before its client
- * module restarted. An ATTACH is answered with RNBD_ST_BUSY while an older attachment of the
- * host to the same export is closing: old writes must not reach the storage after new ones.
- * Before the target refuses an ATTACH, it answers RNBD_ST_BUSY until older attachments of the
- * session to an export of that name have ended. After a refusal the client may fail its writes,
- * and a failed write must not be executed later.
+ * A login with another boot id closes the live sessions that the host had before its client
+ * module restarted. An ATTACH is answered with RNBD_ST_BUSY while an older attachment of the host
+ * to the same export, or the session of that attachment, is closing: old writes must not reach the
+ * storage after new ones. Before the target refuses an ATTACH, it answers RNBD_ST_BUSY until older
+ * attachments of the session to an export of that name have ended. After a refusal the client may
+ * fail its writes, and a failed write must not be executed later.
  *
  * An exclusive export has one owner at a time (owner.c). An ATTACH of a new owner is answered
  * with RNBD_ST_BUSY until the attachments of the former owners have ended.
@@ -55,7 +55,7 @@ static bool rnbdt_restarted(const struct rnbdt_session *old, const struct rnbdt_
 		      sizeof(s->login.info.boot_id));
 }
 
-/* Close the sessions of the host that have another boot id than @s. */
+/* Close the live sessions of the host that have another boot id than @s. */
 static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
@@ -82,8 +82,8 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_close_restarted - close the sessions from before the latest restart of the client module
- * @s: session whose client is authenticated and not fenced
+ * rnbdt_close_restarted - close the live sessions from before a restart of the client module
+ * @s: session of the restarted client module, whose client is authenticated and not fenced
  *
  * A host can have many sessions, so the function walks them only if one can have another boot id.
  *
@@ -130,7 +130,7 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
 	rcu_read_unlock();
 	if (status == RNBD_ST_ATTACHED)
 		return status;
-	/* Attachments of former owners must end first: their writes must not follow new writes. */
+	/* Attachments of former owners must end first: old writes must not follow new ones. */
 	return export->exclusive && READ_ONCE(export->nr_attached) > nr ? RNBD_ST_BUSY : status;
 }
 
@@ -169,7 +169,7 @@ bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
  * rnbdt_bind_check - find the export of an ATTACH, and check that the session may use it
  * @s: live session
  * @info: ATTACH
- * @export: result
+ * @export: result, valid if the return value is RNBD_ST_OK
  *
  * Context: host of @s locked.
  * Return: RNBD_ST_OK, RNBD_ST_BUSY while the storage possibly has requests of an older
@@ -209,7 +209,8 @@ bool rnbdt_bind_is_config(const struct rnbdt_session *s, const struct rnbdt_expo
  * @export: result of rnbdt_bind_check(); the host has not been unlocked since
  * @flags: RNBD_ATTACH_* of the request
  *
- * Context: host of the session locked; rnbdt_lock held for writing if rnbdt_bind_is_config().
+ * Context: host of the session locked or rnbdt_lock held for writing; the latter is required if
+ * rnbdt_bind_is_config() has returned true.
  */
 void rnbdt_bind(struct rnbdt_attach *att, struct rnbdt_export *export, u16 flags)
 {

@@ -10,14 +10,14 @@
  * page cache, synchronously. If a transfer ends early, the next one begins where it stopped and
  * returns the error for the client, if any (no space, for example).
  *
- * If the host is in a cgroup, the work item of the attachment executes direct READs and WRITEs,
- * because the limits of the cgroup can make each of them sleep. The bios of these requests are
- * charged to the cgroup; the writeback of the page cache is not.
+ * Limits of a cgroup can make direct READs and WRITEs sleep. If the host is in a cgroup, the work
+ * item of the attachment executes them, so that they occupy one worker, unless the storage needs
+ * stable pages. Their bios are charged to the cgroup; the write-back of the page cache is not.
  *
- * FUA becomes IOCB_DSYNC, a FLUSH vfs_fsync_range(), a DISCARD a punched hole, and WRITE ZEROES
- * a punched hole or a zeroed range. Unless write_cache is through, the export reports a volatile
- * cache: the page cache or, with direct I/O, the metadata of the file system and the write cache
- * of the disk below the file system.
+ * A WRITE with FUA uses IOCB_DSYNC. A FLUSH, and a WRITE_ZEROES with FUA, call vfs_fsync_range().
+ * DISCARD punches a hole, WRITE_ZEROES punches a hole or zeroes a range. Unless write_cache is
+ * through, the export reports a volatile cache: the page cache or, with direct I/O, the metadata
+ * of the file system and the write cache of the disk below the file system.
  *
  * A client can write to its pool at any time. If the storage below the file needs data that
  * does not change during the write, WRITEs go through the page cache, which copies the data.
@@ -34,10 +34,10 @@
  * be->alone shared; during a second execution, exclusively.
  *
  * Errors: a READ that meets the end of the file returns RNBD_ST_RANGE, because the file has
- * shrunk. If the device below the file is gone, the status is RNBD_ST_GONE, a path error, if
- * write_cache is through, and RNBD_ST_IO otherwise (writeback.c). A request of a session that is
- * not live ends without access to the file. writeback.c handles write-back errors of the page
- * cache.
+ * shrunk. After the removal of the block device, or of that below the file, the status is
+ * RNBD_ST_GONE, a path error, if write_cache is through, and RNBD_ST_IO otherwise (writeback.c).
+ * A request that rnbdt_may_submit() refuses ends without access to the file. writeback.c handles
+ * write-back errors of the page cache.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -91,9 +91,9 @@ static void rnbdt_file_unmap(struct rnbdt_req *treq)
 }
 
 /*
- * Complete a request, or execute it again if its status is possibly an error of another request.
- * For the second execution the work item of the request is queued, even while the work item
- * runs.
+ * Complete a request, or execute it a second time if the write-back error of another request makes
+ * its result uncertain. For the second execution the work item of the request is queued, even
+ * while the work item runs.
  */
 static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 {
@@ -108,8 +108,9 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 }
 
 /*
- * Handle the end of a transfer; @ret is its length in bytes, or a negative errno. Returns true
- * if the request needs no further transfer, false if the caller must continue it.
+ * Handle the end of a transfer; @ret is its length in bytes, or a negative errno. Returns true if
+ * the request was completed, or queued for a second execution. Returns false if the transfer was
+ * short: the caller must transfer the rest.
  */
 static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 {
@@ -138,13 +139,13 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 	treq->result = ret;
 	/*
 	 * The submitter is possibly still in the file system: the later of submitter and
-	 * completion goes on.
+	 * completion calls rnbdt_file_moved().
 	 */
 	if (atomic_dec_and_test(&treq->parts) && !rnbdt_file_moved(treq, ret))
 		rnbdt_io_queue(&treq->att->backend->io, &treq->work);
 }
 
-/* Allocate the bvecs of a large request. Returns false if the limit of the host is reached. */
+/* Allocate the bvecs of a large request. Returns false if a limit of queue_budget.c is reached. */
 static bool rnbdt_file_alloc(struct rnbdt_req *treq, u32 nr)
 {
 	u32 bytes = nr * sizeof(*treq->bvec);
@@ -360,7 +361,7 @@ static void rnbdt_file_work(struct work_struct *work)
 	rnbdt_io_end(io);
 }
 
-/* Test whether the execution of a request only queues I/O and does not wait for its end. */
+/* Test for a READ or WRITE as asynchronous direct I/O to storage that needs no stable pages. */
 static bool rnbdt_file_is_async(const struct rnbdt_req *treq)
 {
 	const struct rnbdt_backend *be = treq->att->backend;
@@ -386,13 +387,13 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 
 static void rnbdt_file_close(struct rnbdt_backend *be)
 {
-	/* A failed flush sets be->lost, and then the export gets a new incarnation. */
+	/* A failed flush with write_cache=back sets be->lost, so the incarnation changes. */
 	if (!be->readonly)
 		rnbdt_wb_flush(be);
 	if (be->bdev)
 		rnbdt_bdev_close_file(be->file);
 	else
-		/* fput() in a kernel thread closes later: until then no unmount is possible. */
+		/* fput() would close the file later, in a kernel thread, and delay an unmount. */
 		__fput_sync(be->file);
 }
 
@@ -484,7 +485,7 @@ static int rnbdt_file_limits(struct rnbdt_export *export,
  * @is_bdev: the path is a block device
  *
  * Context: process context; may sleep.
- * Return: 0 or a negative errno, which was logged.
+ * Return: 0 or a negative errno, which was logged unless vfs_getattr() has failed.
  */
 int rnbdt_file_open(struct rnbdt_export *export, struct rnbdt_backend *be,
 		    bool is_bdev)

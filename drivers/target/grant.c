@@ -6,19 +6,19 @@
  *
  * The login grants the segments of the floor. Later the client requests a total size of its
  * pool, and the lease work of the session grants segments up to that size while the limits leave
- * memory (budget.c). Within a second, each segment is twice as large as the one before, so that
- * a small request costs little memory and a large one few registrations. If the limits leave too
- * little, the session is hungry: its lease work runs again when memory is returned, and segments
- * of other sessions are reclaimed (share.c).
+ * memory (budget.c). Within a second, the size doubles from segment to segment, up to the largest
+ * size, so that a small request costs little memory and a large one few registrations. If the
+ * limits leave too little, the session is hungry: its lease work runs again when memory is
+ * returned, and segments of other sessions can be reclaimed (share.c).
  *
  * A pool has enough slots for its ceiling if no segment is smaller than
- * rnbdt_grant_first_units(). While memory is short, smaller segments may use up to three
- * quarters of the slots. If all slots are in use, the target asks the client to return its
- * smallest segment in exchange for a larger one.
+ * rnbdt_grant_first_units(). If memory is short, segments can be smaller, but only while at most
+ * three quarters of the slots are in use. If all slots are in use, the target asks the client to
+ * return its smallest segment, and grants a larger one in the same slot.
  *
- * Each grant costs work, so a rate limit applies to the memory that a session and a host are
- * granted per second (budget.c). A session that waits for the next second, or for a slot, is not
- * hungry, because memory from other sessions would not end its wait.
+ * Each grant costs work, so rate limits apply to the memory that a session and a host are granted
+ * per second (budget.c). A session that waits for the next second, or for a slot, is not hungry,
+ * because memory from other sessions would not end its wait.
  *
  * Ownership
  *
@@ -26,16 +26,17 @@
  *
  * Concurrency
  *
- * The lease work of a session starts only after its login work has granted the floor, and each
- * of the two runs once at a time. Both allocate without I/O, because memory reclaim can wait for
- * a disk of this client. No lock is held during a registration, which sleeps. The host is locked
- * to check the limits and to change the pool.
+ * The lease work of a session starts only after its login work has granted the floor, and neither
+ * work item runs concurrently with itself. Both allocate without I/O, because memory reclaim can
+ * wait for a disk of a client on this machine. No lock is held during a registration, which
+ * sleeps. The host is locked to check the limits and to change the pool.
  *
  * Errors
  *
- * If memory or a memory region cannot be allocated, the session tries again after a pause that
- * doubles with each failure. During the pause the session is not hungry. A failed registration
- * ends the session.
+ * If memory or a memory region cannot be allocated, the login is refused, or the lease work tries
+ * again after a pause that doubles with each failure, up to RNBDT_FAILED_PAUSE. During the pause
+ * the session is not hungry. A registration that the device completes with an error, or not in
+ * time, ends the session.
  */
 
 #include <linux/errno.h>
@@ -55,7 +56,7 @@
 #include "share.h"
 #include "state.h"
 
-/* Jiffies until the next attempt if a limit allows no grant */
+/* Jiffies until the next attempt if a limit, a rate limit or the lack of a slot prevents a grant */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 /* Longest pause in jiffies after memory or a memory region could not be allocated */
 #define RNBDT_FAILED_PAUSE	(8 * HZ)
@@ -198,9 +199,10 @@ static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 }
 
 /*
- * Ask the client to return its smallest segment, so that a segment of @units can use its slot.
- * Return -EAGAIN if a slot will become free, -EBUSY if no segment is smaller than @units, or 0
- * if the limits do not leave memory for a larger segment.
+ * Ask the client to return its smallest segment, so that a segment of @units can use its slot. If
+ * the client is returning a segment already, ask for no other. Return -EAGAIN if a slot will become
+ * free, -EBUSY if no segment is smaller than @units, or 0 if the limits leave no memory for a
+ * segment that is larger than the smallest one. Called with the host locked.
  */
 static int rnbdt_grant_make_slot(struct rnbdt_session *s, u32 units)
 {
@@ -240,7 +242,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	return ret;
 }
 
-/* Delay the next attempt: a failed one has zeroed pages and reclaimed memory for nothing. */
+/* Delay the next attempt: the failed one has cost work, such as the zeroing of pages. */
 static void rnbdt_grant_failed(struct rnbdt_lease *lease)
 {
 	lease->pause = clamp(2 * lease->pause, RNBDT_HUNGRY_PAUSE + 0UL,
@@ -259,7 +261,7 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 	struct rnbdt_segment *seg;
 	int ret, charged;
 
-	/* Requests of the client and returned memory can queue the lease work before @retry_at. */
+	/* A WANT of the client, or returned memory, can queue the lease work before @retry_at. */
 	if (lease->pause && time_before(jiffies, lease->retry_at))
 		return -ENOMEM;
 	charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
@@ -284,7 +286,7 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 }
 
 /**
- * rnbdt_grant_wanted - return by how much the pool is smaller than the client requests
+ * rnbdt_grant_wanted - compute by how much the pool is smaller than the client has requested
  * @s: live session
  *
  * Context: lease work.
@@ -298,12 +300,12 @@ u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_grant_feed - grant segments until the pool has the requested size
+ * rnbdt_grant_feed - grant segments up to the requested size of the pool, as the limits allow
  * @s: live session
  *
  * Context: lease work; locks the host, may sleep.
  * Return: jiffies after which the caller should try again; 0 if the pool has the requested size,
- * or if no slot will become free.
+ * or if all slots are in use and no slot will become free.
  */
 unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 {

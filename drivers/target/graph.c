@@ -9,22 +9,23 @@
  * There are several work queues, so that a work item that waits does not delay other kinds of
  * work:
  *
- *	rnbdt_login_wq		connections, logins and ports, which can wait for
- *				memory, and events for netlink listeners
+ *	rnbdt_login_wq		connections, logins and ports, which can wait for memory;
+ *				shares of memory; cgroups; events for netlink listeners
  *	rnbdt_ctl_wq		ATTACH and DETACH requests, of which a client can send
  *				any number
  *	rnbdt_timer_wq		keep-alives and timeouts, which must not wait behind
- *				logins, nor behind work items that wait for a host lock
+ *				logins; the end of claims that have expired
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
- *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
- *				flood of these delays no other teardown
+ *	rnbdt_hangup_wq		teardowns of sessions that were never live, and of
+ *				queues that have not joined their session: a flood
+ *				of these delays no other teardown
  *	rnbdt_linger_wq		the last part of the teardowns on rnbdt_hangup_wq, which
  *				can wait a minute for the peer
  *	rnbdt_attach_wq		the end of attachments, which queues the last part of a
  *				teardown or of disabling an export; reports of a new
- *				capacity; log lines about waiting sessions
- *	rnbdt_lease_wq		grants and releases of segments, which can wait for the
- *				send queue of a client that takes no frames
+ *				capacity; log lines about sessions that storage delays
+ *	rnbdt_lease_wq		grants and releases of segments, which can wait for
+ *				earlier SENDs to a client that accepts no frames
  *	rnbdt_reply_wq		replies to frames whose requests several work items
  *				submit; these replies must not wait for the storage
  *	rnbdt_disable_wq	the last part of disabling an export, which closes its

@@ -42,7 +42,7 @@ enum rnbdt_write_cache {
 /**
  * struct rnbdt_epoch - newest epoch of a session that has ended
  * @session_id: id of the session
- * @epoch: highest epoch that the client has used; 0: the entry is unused
+ * @epoch: highest epoch or attempt number that the client has used; 0: the entry is unused
  */
 struct rnbdt_epoch {
 	uuid_t session_id;
@@ -61,14 +61,15 @@ enum rnbdt_cache {
 
 /**
  * struct rnbdt_fence - fencing state of a host
- * @generation: fence generation; increases with each fence, never 0
+ * @generation: fence generation, from 1 on; increases with each fence, up to RNBDT_GENERATION_MAX
  * @done: highest generation known to be fully drained, as of the last call of
  *	rnbdt_fence_done(); 0: none
  * @fenced: logins of the host are refused
- * @restored: userspace has restored this state, and since then no login was granted and no fence
- *	began
- * @boot_id: boot id of the client module at the latest granted login. If none is known, the
- *	restored one, else that of the first login while the host is fenced, else null
+ * @restored: userspace has restored this state, and since then rnbdt_fence_admit() was not called
+ *	and no fence began
+ * @boot_id: boot id of the latest login for which rnbdt_fence_admit() was called. If there was
+ *	none, the boot id of a restored fence, or else that of the first authenticated login
+ *	while the host is fenced, or else null. rnbdt_fence_begin() clears it if @restored is set
  *
  * Protected by the host lock; see fence.c.
  */
@@ -93,7 +94,7 @@ struct rnbdt_bucket {
 };
 
 /**
- * struct rnbdt_deferred - connections and logins of a host answered with RNBD_ST_BUSY
+ * struct rnbdt_deferred - connection requests, logins and ATTACHes answered with RNBD_ST_BUSY
  * @count: number of such answers
  * @since: monotonic time in ns of the first answer of the current series; a series ends
  *	when RNBDT_DEFERRED_GAP_NS pass without such an answer
@@ -110,10 +111,10 @@ struct rnbdt_deferred {
 };
 
 /**
- * struct rnbdt_awaited - floor of a pool that a login waits for
- * @bytes: largest floor for which a login was answered with RNBD_ST_BUSY; 0: none
- * @since: jiffies of the first such answer of the current series
- * @until: jiffies at which @bytes no longer counts; each further answer extends it
+ * struct rnbdt_awaited - floor of logins that were answered with RNBD_ST_BUSY for lack of memory
+ * @bytes: largest such floor of the current series of answers; 0: none
+ * @since: jiffies of the first answer of the current series
+ * @until: jiffies at which the current series ends; each further answer extends it
  *
  * Protected by the lock of budget.c; see headroom.c.
  */
@@ -126,14 +127,14 @@ struct rnbdt_awaited {
 /**
  * struct rnbdt_host_share - sums over the sessions of a host in a run of the share work
  * @entry: in the list of hosts of the run
- * @parts: sessions whose share depends on the level (level.c), or from which memory may be
+ * @parts: sessions whose share depends on the level (level.c), or from which memory can be
  *	reclaimed, struct rnbdt_part
  * @charged: bytes charged for the pools of live sessions of the host
- * @settled: sum, in bytes, of the shares of the live sessions that are not in @parts
+ * @settled: sum, in bytes, of the shares of the live sessions that were never in @parts
  * @free: bytes that the sessions may still be granted below the limit of the host
- * @lack: bytes that all hungry sessions together hold less than their shares
- * @most_lack: largest number of bytes that one hungry session holds less than its share
- * @pending: bytes that clients of the host were asked to return and will soon return
+ * @lack: sum of the bytes by which hungry sessions are below their shares
+ * @most_lack: bytes by which the hungriest session is below its share
+ * @pending: bytes that clients of the host were asked to return and probably return soon
  *
  * Only the share work uses it, see share.c.
  */
@@ -176,15 +177,15 @@ struct rnbdt_waits {
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
  * @pool_bytes: bytes of pools and claims charged to the host; host lock and the lock of budget.c
  * @pool_beyond: bytes that sessions of the host hold beyond their floors and could return;
- *	as @pool_bytes
- * @awaited: floor that a login of the host waits for while other sessions of the host use the
- *	memory; lock of budget.c
+ *	locked as @pool_bytes
+ * @awaited: floor of logins of the host that were answered with RNBD_ST_BUSY because other sessions
+ *	of the host hold the memory; lock of budget.c
  * @share: sums over the sessions of the host; used by the share work only
  * @claims: claims of former sessions, struct rnbdt_claim; host lock
  * @secret: secret with which clients of the host must authenticate, or NULL; rnbdt_lock
  * @old_secret: former secret that clients may use instead of @secret, or NULL; always NULL if
  *	@secret is NULL; rnbdt_lock
- * @authentication_failures: number of logins with a wrong proof
+ * @authentication_failures: number of logins and of joining queues with a wrong proof
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
  *	host lock, read without
  * @io_bytes: bytes charged for requests in flight, see rnbdt_queue_budget_take_io()
@@ -195,31 +196,33 @@ struct rnbdt_waits {
  *	order of their serials; host lock
  * @all_sessions: length of @sessions; written under the host lock, read without
  * @nr_active: sessions with attachments that are bound to exports; host lock
- * @nr_lists: sessions that receive a list of exports; host lock
+ * @nr_lists: sessions that have requested a list of exports, until their queue pairs are drained;
+ *	host lock
  * @nr_closing: number of sessions in @sessions that are closing
- * @boot_id: boot id of the client module at the latest login that was accepted;
- *	host lock
- * @mixed_boots: @sessions possibly contains accepted logins with another boot id than @boot_id;
- *	host lock
+ * @boot_id: boot id of the client module at the latest login that was authenticated and that
+ *	fencing allowed; host lock
+ * @mixed_boots: @sessions possibly contains a session that has another boot id than @boot_id and
+ *	that is not closing; host lock
  * @nr_sessions: number of logged-in sessions plus @nr_claims; host lock
- * @nr_claims: number of claims, which are kept for sessions that may reconnect; host lock
+ * @nr_claims: number of claims, which are kept for sessions that can reconnect; host lock
  * @grown_since: jiffies at the start of the current second of grants; host lock
  * @grown_bytes: bytes granted to pools of the host since @grown_since; host lock
- * @logins: tokens for logins; host lock
+ * @logins: tokens for logins and lists of exports; host lock
  * @attaches: tokens for ATTACH requests; host lock
- * @deferred: connections and logins answered with RNBD_ST_BUSY; host lock
+ * @deferred: connection requests, logins and ATTACHes answered with RNBD_ST_BUSY; host lock
  * @epochs: newest epochs of the latest ended sessions of the host; host lock
  * @next_epoch: index of the member of @epochs to replace next; host lock
  * @fence: fencing state; host lock
- * @unfence_on_restart: a login with a new boot id lifts a complete fence; rnbdt_lock
- * @removed: the directory was removed, but sessions of the host still exist; rnbdt_lock
+ * @unfence_on_restart: a login can lift a complete fence, see rnbdt_fence_check(); rnbdt_lock
+ * @removed: the directory was removed; sessions of the host possibly still exist; rnbdt_lock
  * @known: addresses of the latest logins of the host, family 0: unused; host lock
  * @next_known: index of the member of @known to replace next; host lock
  * @hangups: number, by class, of connections of which only the connection id is left, see
  *	rnbdt_half_open.hung_up; lock of half_open.c
  * @half_sums: numbers of half-open connections of the host by class, see half_count.c
  * @stale_frames: number of frames of closing sessions that were dropped unread
- * @late_requests: number of requests that were refused because they named a closed attachment
+ * @late_requests: number of requests that were refused because their attachment was closing or
+ *	closed when they arrived
  * @weight: weight of the host at each storage and for pool memory; written under rnbdt_lock,
  *	read without
  * @waits: requests that had to wait in front of a storage
@@ -228,9 +231,9 @@ struct rnbdt_waits {
  * @cgroup_entry: in the list of cgroup.c while the host is in a cgroup; lock of cgroup.c
  * @iostat: I/O statistics of all past and present sessions of the host
  *
- * The host is freed after rmdir, when its last session has been freed. Until then it stays in
- * the hash table, and no other host with its UUID can be created: the new host would not know
- * which requests of the old host the storage still executes.
+ * The host is freed after rmdir, when the teardown of its last session and of its last joining
+ * queue has ended. Until then it stays in the hash table, and no other host with its UUID can be
+ * created: the new host would not know which requests of the old host the storage still executes.
  */
 struct rnbdt_host {
 	struct config_group group;
@@ -292,8 +295,9 @@ struct rnbdt_host {
  * @boot_id: boot id of the client module of @host, or null if @host has not attached the export
  * @session_id: id of the session of this owner that attached the export last, or null; also
  *	written by code that has locked only the host
- * @generation: number of the latest change of the owner; 0: there was no change
- * @fence_generation: fence generation of the host when it became the owner
+ * @generation: owner generation; increases with each change of the owner; 0: there was no change
+ * @fence_generation: fence generation of the host when it attached the export as a new owner; 0
+ *	if @boot_id is null
  *
  * Protected by rnbdt_lock; see owner.c.
  */
@@ -309,8 +313,8 @@ struct rnbdt_owner {
 #define RNBDT_INCARNATION_SIZE	16
 
 /*
- * Value that userspace writes to "enable" of a port to disable it without waiting for the
- * storage. For an export the value is the same as 0.
+ * Value that userspace writes to "enable" of a port to disable the port without waiting until its
+ * sessions have ended. For an export the value has the same effect as 0.
  */
 #define RNBDT_BEGIN_DISABLE	"begin-disable"
 
@@ -336,8 +340,8 @@ struct rnbdt_owner {
  * @window: window of the scheduler in requests of 4 KiB, 0: the module parameter applies;
  *	rnbdt_lock, written under @lock as well
  * @uuid: identity of the data; as @path
- * @incarnation: random value; a change shows clients that acknowledged writes without a FLUSH
- *	are possibly lost; rnbdt_lock, constant while there is a backend
+ * @incarnation: random value; a change shows clients that acknowledged writes are possibly lost;
+ *	rnbdt_lock, changed only while no client can attach the export
  * @enabled: clients may attach the export; rnbdt_lock
  * @backend: opened storage, or NULL; rnbdt_lock. An export that has a backend but is not
  *	@enabled is being disabled
@@ -350,7 +354,8 @@ struct rnbdt_owner {
  * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
  * @attached: attachments, struct rnbdt_attach; lock of attached.c
  * @nr_attached: length of @attached; written under the lock of attached.c, read without
- * @nr_closing: number of attachments in @attached that are closed and wait for the storage
+ * @nr_closing: number of attachments in @attached that are closing, until the storage has completed
+ *	their requests
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: number of requests of ended sessions or old epochs that were dropped

@@ -4,15 +4,15 @@
  *
  * Operation: half_open.c compares the numbers of half-open connections of a class with the
  * limits of a host and of all hosts. A connection counts first as open, then, during its
- * teardown, as closing, and then no longer. A connection that logs in or joins its session skips
- * the second step.
+ * teardown, as closing, and then no longer. A connection that logs in, requests a list of exports
+ * or joins its session is no longer counted from then on.
  *
  * Ownership: the numbers of one host are part of the host; this file contains the sums over all
  * hosts.
  *
  * Concurrency: a session or a queue can begin to close in any context, even while its login is
- * being accepted. Each step changes rnbdt_half_open.counted atomically, so concurrent callers
- * change the numbers only once.
+ * being accepted. Each step after the first one changes rnbdt_half_open.counted atomically, so
+ * concurrent callers change the numbers only once.
  *
  * Errors: none.
  */

@@ -10,27 +10,27 @@
  * connection costs a queue pair and rings of less than 1 MiB, so all count alike.
  *
  * Connections from addresses from which the host has logged in lately are one class, all others
- * a second one. Each class has a limit per host and a limit for all hosts, so made-up addresses
- * take no place from a client that reconnects. Connections in teardown do not count against a
- * limit, but together with the other half-open connections they may be at most twice the limit.
+ * a second one. Each class has a limit per host and a limit for all hosts, so connections from
+ * other addresses take no place from a client that reconnects. Connections in teardown do not count
+ * against a limit, but together with the other half-open ones they may be at most twice the limit.
  *
  * At the limit for all hosts, N is the number of connections of the host of the new connection,
  * including the new one. If another host has more than N, the target evicts the oldest
  * connection of the host that has the most. Otherwise it evicts the oldest connection of the
  * hosts that have at least N - 1, and at the limit of a host the oldest one of that host, but
- * only if that is older than half_open_grace_ms, within which a well-behaved client logs in. If
- * no connection is that old, the target refuses on average three of four new connections, and
+ * only if that has reached the age half_open_grace_ms, before which a well-behaved client logs in.
+ * If no connection is that old, the target refuses on average three of four new connections, and
  * evicts a random one of these hosts for the fourth. So a client that retries succeeds even in a
- * flood.
+ * flood. A connection whose login or proof the target is processing is not evicted.
  *
- * A connection that has not logged in login_timeout_ms after its connection request is closed.
- * More than login_frames frames per second from it are a protocol error. RNBDT_HANGUPS_MAX
- * limits connections that never logged in and of which only the connection id is left. These
- * cannot be evicted. So peers that do not answer the connection manager can prevent logins of
- * the host whose id they use, but of no other host.
+ * A connection that has not logged in or joined login_timeout_ms after its request is closed. More
+ * than login_frames frames per second from it are a protocol error. RNBDT_HANGUPS_MAX and
+ * RNBDT_HOST_HANGUPS_MAX limit connections that never logged in or joined and of which only the
+ * connection id is left; these cannot be evicted. So peers that do not answer the connection
+ * manager can prevent logins of a host whose id they use, but of no host with few such connections.
  *
- * Ownership: the list of half-open connections contains a session until its login is accepted,
- * and a joining queue until it has joined.
+ * Ownership: the list of half-open connections contains a session until its login or its list of
+ * exports is accepted, and a queue until it has joined, or until the teardown has freed its ring.
  *
  * Concurrency: rnbdt_half_lock protects the list and the numbers of connection ids. The lock is
  * released between the check of a new connection and its counting, but its host stays locked. So
@@ -57,16 +57,16 @@
 #include "state.h"
 
 /*
- * Limits, for each class, of connections that never logged in and of which only the connection
- * id is left: the first for all hosts together, the second for one host. The connection manager
- * can keep the id for a minute if the peer does not answer. The first limit does not apply to a
- * host that has fewer than RNBDT_HOST_HANGUPS_FEW such connections.
+ * Limits, for each class, of connections that never logged in or joined and of which only the
+ * connection id is left: the first for all hosts together, the second for one host. The connection
+ * manager can keep the id for a minute if the peer does not answer. The first limit does not apply
+ * to a host that has fewer than RNBDT_HOST_HANGUPS_FEW such connections.
  */
 #define RNBDT_HANGUPS_MAX	4096
 #define RNBDT_HOST_HANGUPS_MAX	256
 #define RNBDT_HOST_HANGUPS_FEW	8
 
-/* If no connection is older than the grace period, one in so many new ones evicts an old one. */
+/* If no connection has the age of the grace period, one in so many new ones evicts a random one. */
 #define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
@@ -144,7 +144,7 @@ u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
 			     kmalloc_size_roundup(sizeof(struct rnbd_slot)));
 }
 
-/* Test whether the target waits for the client, and is not processing its login or proof. */
+/* Test whether a connection can be evicted: the target is not processing its login or proof. */
 static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
 {
 	enum rnbdt_state state;
@@ -196,10 +196,10 @@ static u32 rnbdt_half_open_most(const struct rnbdt_newcomer *new)
 }
 
 /*
- * Choose a connection to evict, of @host or, if @host is NULL, of the hosts that have at least
- * @least open connections. Return the oldest one if it is at least @grace jiffies old. Otherwise
- * return a random one in one of RNBDT_EVICT_ONE_IN calls on average, and NULL in the other
- * calls.
+ * Choose a connection that can be evicted, of @host or, if @host is NULL, of the hosts that have at
+ * least @least open connections. Return the oldest one if it is at least @grace jiffies old.
+ * Otherwise return a random one in one of RNBDT_EVICT_ONE_IN calls on average, and NULL in the
+ * other calls. Return NULL if no such connection can be evicted.
  */
 static struct rnbdt_half_open *rnbdt_half_open_victim(const struct rnbdt_newcomer *new,
 						      const struct rnbdt_host *host,
@@ -312,7 +312,7 @@ static u16 rnbdt_half_open_check(const struct rnbdt_newcomer *new)
 /**
  * rnbdt_limits_connect - check the half-open limits for a new connection
  * @host: host that the connection request names
- * @peer: source address, which the peer may have made up
+ * @peer: source address, which the peer has possibly made up
  *
  * The function can evict older half-open connections.
  *
@@ -393,7 +393,7 @@ void rnbdt_half_open_login(struct rnbdt_session *s)
 /**
  * rnbdt_half_open_freed - record that only the connection id of a connection is left
  * @half: connection in teardown
- * @accepted: the login of the connection was accepted, so the limits do not apply to it
+ * @accepted: the session of the connection was live, so the limits do not apply to it
  *
  * Context: process context.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Half-open connections: clients that have not logged in. See half_open.c.
+ * Half-open connections: clients that have not logged in, and queues that have not joined. See
+ * half_open.c.
  */
 #ifndef RNBDT_HALF_OPEN_H
 #define RNBDT_HALF_OPEN_H

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Headroom below the limits, and logins that wait for more of it.
+ * Headroom below the limits, and logins that are put off until there is more of it.
  *
  * Operation: closing sessions of a host can still hold a place or memory that a login of the
  * host needs. Then the login is answered with RNBD_ST_BUSY, so that the client retries. It is
  * not answered with RNBD_ST_LIMIT, and not granted less memory. RNBDT_CLOSING_WAIT and
  * RNBDT_STORAGE_WAIT limit the time for which a closing session has this effect. A login gets
- * the same answer if the memory for its floor is used by other sessions beyond their floors
- * (budget.c). The memory that these sessions return is kept for the login until its client
- * retries.
+ * the same answer if other sessions hold the memory for its floor beyond their own floors
+ * (budget.c). In this case the login is recorded as waiting: for RNBDT_AWAIT_TIME, within which
+ * its client should retry, memory that other sessions return is kept for the floors of logins.
  *
  * Ownership: this file allocates nothing.
  *
@@ -29,19 +29,21 @@
 #include "session.h"
 
 /*
- * Jiffies for which a login may wait for a closing session; after that the client gets
- * RNBD_ST_LIMIT instead of RNBD_ST_BUSY. The second value applies if only the storage delays the
- * end of the session: it can do so forever, and all disks of the client wait for the login.
+ * Jiffies for which a closing session makes the answer to a login RNBD_ST_BUSY; after that the
+ * client gets RNBD_ST_LIMIT, or less memory. The time begins when the session begins to close, and
+ * again when its queue pairs are drained. The second value applies after the drain while the
+ * storage has requests of the session: it can keep them forever, and all disks of the client wait
+ * for the login.
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
 #define RNBDT_STORAGE_WAIT	HZ
 
 /* Jiffies for which memory is kept for a login that was answered with RNBD_ST_BUSY */
 #define RNBDT_AWAIT_TIME	(3 * HZ)
-/* Jiffies after which logins no longer wait for memory that other sessions do not return */
+/* Jiffies after which logins no longer get RNBD_ST_BUSY because other sessions hold the memory */
 #define RNBDT_AWAIT_MAX		(30 * HZ)
 
-/* Test whether a login may wait for the end of a session. */
+/* Test whether a session is closing, and for a time short enough that a login gets BUSY. */
 static bool rnbdt_limits_ending(const struct rnbdt_session *s)
 {
 	const struct rnbdt_teardown *teardown = &s->teardown;
@@ -61,7 +63,8 @@ static bool rnbdt_limits_ending(const struct rnbdt_session *s)
  * @host: host
  *
  * Context: process context, @host locked.
- * Return: the resources that a login may wait for.
+ * Return: the resources that these sessions hold. Sessions that have been closing for so long that
+ * a login no longer gets RNBD_ST_BUSY because of them are left out.
  */
 struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 {
@@ -70,7 +73,7 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 
 	rnbdt_assert_host(host);
 
-	/* Usually the first closing session holds all three resources, so the walk is short. */
+	/* Usually the first closing session holds all three resources and ends the walk. */
 	if (!atomic_read(&host->nr_closing))
 		return has;
 	list_for_each_entry(s, &host->sessions, host_entry) {
@@ -86,12 +89,13 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_limit_status - return the status of a login that a limit does not allow
+ * rnbdt_limit_status - return the status of a request that a limit does not allow
  * @limit: limit
- * @closing: closing sessions will free the resource that the login needs
+ * @closing: the request is a login, and closing sessions will free the resource that it needs
  *
  * Context: any.
- * Return: RNBD_ST_BUSY if @closing is set, or RNBD_ST_LIMIT, which is counted.
+ * Return: RNBD_ST_BUSY if @closing is set. Otherwise RNBD_ST_LIMIT, and the counter of @limit is
+ * increased.
  */
 u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing)
 {
@@ -109,10 +113,10 @@ static u64 rnbdt_headroom_awaited(const struct rnbdt_awaited *awaited)
 /**
  * rnbdt_headroom_elastic - return the part of a limit into which pools may grow
  * @limit: limit of the memory for pools, in bytes
- * @awaited: floor that logins wait for within @limit
+ * @awaited: floor of waiting logins, for which @limit leaves too little
  *
  * Context: any, under the lock of @awaited.
- * Return: bytes; the rest of @limit is kept for the floors of new sessions.
+ * Return: bytes; the rest of @limit is kept for the floors of new sessions and waiting logins.
  */
 u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
 {
@@ -120,10 +124,10 @@ u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
 }
 
 /**
- * rnbdt_headroom_lacks - return how much memory is missing for the floor of a waiting login
+ * rnbdt_headroom_lacks - compute how much memory is missing for the floor of a waiting login
  * @limit: limit of the memory for pools, in bytes
- * @used: bytes in use
- * @awaited: floor that logins wait for within @limit
+ * @used: bytes that are charged against @limit
+ * @awaited: floor of waiting logins, for which @limit leaves too little
  *
  * Context: any, under the lock of @awaited.
  * Return: bytes.
@@ -135,15 +139,16 @@ u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaite
 
 /**
  * rnbdt_headroom_await - record that a login waits for its floor
- * @awaited: floor that logins wait for within a limit
+ * @awaited: floor of waiting logins, for which a limit leaves too little
  * @bytes: floor of the login, in bytes
  *
  * Memory that other sessions return is kept for the login for RNBDT_AWAIT_TIME, within which
  * its client should retry.
  *
  * Context: any, under the lock of @awaited.
- * Return: false if logins have waited for longer than RNBDT_AWAIT_MAX, probably because hung
- * storage uses the memory.
+ * Return: true if the caller should answer the login with RNBD_ST_BUSY; false, with nothing
+ * recorded, if the present series of such answers has lasted longer than RNBDT_AWAIT_MAX, probably
+ * because hung storage uses the memory.
  */
 bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
 {
@@ -159,9 +164,9 @@ bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
 }
 
 /**
- * rnbdt_headroom_served - record that a login got its floor
- * @awaited: floor that logins wait for within a limit
- * @floor: floor of the login, in bytes
+ * rnbdt_headroom_served - stop keeping memory for waiting logins after a login got its floor
+ * @awaited: floor of waiting logins
+ * @floor: floor of the login, in bytes; ignored if it is less than the recorded floor
  *
  * Another login that waits for a smaller floor is recorded again when its client retries.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Headroom below the limits, and logins that wait for more of it. See headroom.c.
+ * Headroom below the limits, and logins that are put off until there is more of it. See
+ * headroom.c.
  */
 #ifndef RNBDT_HEADROOM_H
 #define RNBDT_HEADROOM_H
@@ -15,9 +16,9 @@ struct rnbdt_host;
 
 /**
  * struct rnbdt_closing - resources that closing sessions of a host still hold
- * @sessions: at least one session counts against the number of sessions
- * @pools: at least one session is charged for a pool
- * @queues: at least one session is charged for queues
+ * @sessions: at least one of them counts against the limit on sessions
+ * @pools: at least one of them is charged for a pool
+ * @queues: at least one of them is charged for queues
  */
 struct rnbdt_closing {
 	bool sessions;
@@ -40,7 +41,7 @@ static inline u64 rnbdt_limit_bytes(u32 mb, u32 share_of_ram)
 
 /**
  * rnbdt_limit_left - return the unused part of a limit
- * @limit: limit, which the administrator may have reduced
+ * @limit: limit, which the administrator has possibly reduced
  * @used: used part of the limit, perhaps more than @limit
  *
  * Context: any.

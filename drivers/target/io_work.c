@@ -38,7 +38,7 @@
 #define RNBDT_IO_USERS		16
 #define RNBDT_IO_SETS		16
 
-/* Number of workers of a work queue that any of its exports may use, and floor of each export */
+/* Number of workers of a work queue that its exports share, and number reserved for each export */
 #define RNBDT_IO_SPARE		(WQ_MAX_ACTIVE / 2)
 #define RNBDT_IO_FLOOR		(WQ_MAX_ACTIVE / 2 / RNBDT_IO_USERS)
 
@@ -50,7 +50,7 @@
  * @nr_users: number of exports that share @wq; rnbdt_io_mutex
  * @lock: protects @workers; taken with interrupts disabled
  * @workers: workers that the exports share
- * @idle: woken when no work item of an export is running
+ * @idle: woken when the last running work item of one of the exports ends
  */
 struct rnbdt_io_set {
 	struct list_head entry;

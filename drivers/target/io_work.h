@@ -15,7 +15,7 @@ struct rnbdt_io_set;
 /**
  * struct rnbdt_io_work - a work item that accesses the storage of an export
  * @work: work item, which io_work.c queues; its function ends with rnbdt_io_end()
- * @item: entry in the list of work items that wait for a worker; the lock of the work queue
+ * @item: entry in the list of work items that wait for a worker; rnbdt_io_set.lock
  */
 struct rnbdt_io_work {
 	struct work_struct work;
@@ -25,7 +25,7 @@ struct rnbdt_io_work {
 /**
  * struct rnbdt_io - the use of a work queue by one export
  * @set: work queue and the exports that share it; constant
- * @user: workers of the export; the lock of @set
+ * @user: workers of the export; rnbdt_io_set.lock
  */
 struct rnbdt_io {
 	struct rnbdt_io_set *set;

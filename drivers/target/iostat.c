@@ -4,11 +4,12 @@
  *
  * Operation
  *
- * When the backend has completed a request, rnbdt_req_done() counts it for the export and for
- * the host of the session, before the reply is sent. Requests that were dropped because their
- * session is closing or their epoch is old are counted in rnbdt_export.stale_requests instead.
- * The latency of a request is the time from when its frame is decoded until its result is
- * known, without the time on the network.
+ * When the result of a request is known, rnbdt_req_done() counts the request for the export and
+ * for the host of the session, before the reply is sent. Requests with the status RNBD_ST_CLOSED
+ * are not counted here. Requests that were dropped because their session is closing or their
+ * epoch is old are counted in rnbdt_export.stale_requests instead. The latency of a request is
+ * the time from when its frame is decoded until its result is known, without the time on the
+ * network.
  *
  * Ownership
  *
@@ -24,7 +25,7 @@
  * one read to the next, except on a 32-bit machine, where a reader can see a half-written
  * number.
  *
- * Errors: a status without a name in rnbdt_io_errors is shown as "other".
+ * Errors: failed requests whose status has no name in rnbdt_io_errors are shown as "other".
  */
 
 #include <linux/bitops.h>
@@ -167,9 +168,9 @@ ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page)
 }
 
 /**
- * rnbdt_iostat_show_errors - print the failed requests by class
+ * rnbdt_iostat_show_errors - print the numbers of failed requests by status
  * @stat: statistics
- * @page: result, one page: a line per class
+ * @page: result, one page: a line for each status that has a name, and one for all others
  *
  * Context: process context; takes no lock.
  * Return: number of characters.

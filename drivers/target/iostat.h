@@ -15,7 +15,7 @@
 /*
  * Number of buckets of a histogram. Bucket i counts the requests that took less than 2^i
  * microseconds but too long for bucket i - 1. The last bucket counts all requests that took at
- * least 4.2 seconds.
+ * least 2^22 microseconds (4.2 seconds).
  */
 #define RNBDT_LATENCY_BUCKETS	24
 

@@ -6,17 +6,18 @@
  *
  * The ids of a live session are not secret, so a connection request for a queue other than 0
  * proves nothing. The queue gets a ring and is half-open (half_open.c): the target accepts no
- * request on the queue, its peer has no remote access to the pool, except for a moment after the
- * acceptance (accept.c), and an error of the queue does not end the session. The client sends
- * JOIN, gets a challenge, and proves the key of the session (auth.c). Then the queue joins the
- * session, and the reply proves to the client that the target has the key, too.
+ * request on the queue, and an error of the queue does not end the session. Its peer has no remote
+ * access to the pool, except for a moment after the acceptance, or if the device does not disable
+ * the access (accept.c). The client sends JOIN, gets a challenge, and proves the key of the
+ * session (auth.c). Then the queue joins the session, and the reply proves to the client that the
+ * target has the key, too.
  *
  * Ownership
  *
  * A queue that has not joined holds references on its session, its host and the module. A queue
  * that has joined belongs to the session like queue 0. A queue that fails before it has joined
- * is torn down by its abort_work. The teardown of the session waits until the rings of its
- * failed queues are destroyed.
+ * is torn down by its abort_work. The teardown of the session first fails the queues that have not
+ * joined, and waits until the rings of all failed queues are destroyed.
  *
  * Concurrency
  *
@@ -26,7 +27,8 @@
  *
  * Errors
  *
- * A refused client gets a JOIN_REPLY with the status, and RNBDT_REFUSED_GRACE to read it.
+ * A refused client gets a JOIN_REPLY with the status. If it has not disconnected within
+ * RNBDT_REFUSED_GRACE, the queue fails.
  */
 
 #include <crypto/algapi.h>

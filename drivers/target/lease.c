@@ -16,18 +16,18 @@
  * requests take no reference on their segments.
  *
  * A client that does not return a reclaimed segment within reclaim_timeout_ms is disconnected.
- * This time counts from when the storage last had a request that names the segment,
- * because the client cannot speed up slow storage. A request that arrives after a grace period,
- * which begins when RECLAIM is sent, does not restart the time: the client cannot keep the
- * segment by using it.
+ * This time restarts when RECLAIM is sent, and while the storage has requests that name the
+ * segment, because the client cannot speed up slow storage. A request that arrives after a grace
+ * period, which begins when RECLAIM is sent, does not restart the time: otherwise the client could
+ * keep the segment by sending requests.
  *
  * Ownership: the lease work owns a segment from its removal from the pool until ctl.c has
  * reported the release to the client.
  *
  * Concurrency: the lease work of a session runs once at a time, on rnbdt_lease_wq, and allocates
- * without I/O, because memory reclaim can wait for a disk of this client. The share work also
- * uses the pool, the accounts and the reclaimed segments, so the lease work locks the host to
- * change these. It destroys memory regions without the host lock, because the destruction
+ * without I/O, because memory reclaim can wait for a disk of a client on this machine. The share
+ * work also uses the pool, the accounts and the reclaimed segments, so the lease work locks the
+ * host to change these. It destroys memory regions without the host lock, because the destruction
  * sleeps.
  *
  * Errors: a protocol error, or memory that is not returned in time, ends the session.
@@ -68,9 +68,9 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 
 /* Largest number of runs of the lease work that entries of the client can cause per jiffy */
 #define RNBDT_LEASE_RUNS	4
-/* Shortest time in jiffies between two checks of deadlines and of memory in slow storage */
+/* Shortest time in jiffies between two scans for deadlines and for memory that slow storage uses */
 #define RNBDT_LOOK_PERIOD	(HZ / 4)
-/* A reclaimed segment counts as stuck if requests in the storage name it after so many jiffies. */
+/* Jiffies from reclaiming a segment until it is stuck, if requests in the storage name it then */
 #define RNBDT_STUCK_TIME	HZ
 
 /**
@@ -122,8 +122,8 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 
 /*
  * Queue the lease work without delay, or with a delay of one jiffy if it has run
- * RNBDT_LEASE_RUNS times in this jiffy, so that a client cannot keep it busy. Further entries
- * cannot postpone the run, because the delay is 0 again in the next jiffy.
+ * RNBDT_LEASE_RUNS times in this jiffy, so that a client cannot keep it busy. Further entries of
+ * the client cannot postpone the run for longer, because the delay is 0 again in the next jiffy.
  */
 static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
@@ -235,7 +235,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	s->lease.releases++;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
 	rnbdt_host_unlock(s->host);
-	/* Frame handlers possibly use the structure, so ctl.c frees it only after RELEASED. */
+	/* ctl.c frees the structure after RELEASED, when no frame handler can use it any longer. */
 	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
 }
 
@@ -249,9 +249,9 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	if (list_empty(&list))
 		return true;
 	rnbd_inject_delay(&rnbdt_inject_delay_release);
-	/* Wait for frame handlers that have not seen the mark: they possibly accept requests. */
+	/* Wait for frame handlers that did not see the mark: they accept requests for @list. */
 	synchronize_rcu();
-	/* A joining queue accepts requests before it is in s->queues, but with the host locked. */
+	/* Wait for a queue that accepts requests already and is being added to s->queues. */
 	rnbdt_host_lock(s->host);
 	rnbdt_host_unlock(s->host);
 	rnbdt_pool_scan(s, false);
@@ -285,7 +285,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		any = true;
 		if (seg->deadline_ms)
 			continue;
-		/* RECLAIM can wait for a credit forever: start the time now and when it is sent. */
+		/* Start the time limit now: RECLAIM, which restarts it, can wait for a credit. */
 		seg->idle_since = jiffies;
 		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
@@ -403,9 +403,9 @@ restore:
 void rnbdt_lease_stop(struct rnbdt_session *s)
 {
 	/*
-	 * Other contexts queue the work only if the session is live, which they check with the
-	 * host locked, or hungry, which they check under rnbdt_budget_lock. From here on the
-	 * session is neither.
+	 * No frame handler runs now. Other contexts queue the work only if the session is live
+	 * (checked with the host locked) or hungry (checked under rnbdt_budget_lock), and from
+	 * here on it is neither.
 	 */
 	rnbdt_host_lock(s->host);
 	rnbdt_budget_hungry(s, false);
@@ -415,9 +415,10 @@ void rnbdt_lease_stop(struct rnbdt_session *s)
 
 /**
  * rnbdt_lease_reuse_early - free the pages of a session too early, if a fault is injected
- * @s: closing session without requests in flight, whose queue pairs still work
+ * @s: closing session whose queue pairs still work. A test that injects the fault must leave no
+ *	request of the session in the storage, because such a request would use freed pages
  *
- * Context: teardown; takes the lock of the host, may sleep.
+ * Context: teardown; locks the host, may sleep.
  */
 void rnbdt_lease_reuse_early(struct rnbdt_session *s)
 {

@@ -3,15 +3,16 @@
  * The level at which the shares of sessions fit a budget.
  *
  * Operation: the share of a session in bytes is its weight times the level, but at least
- * rnbdt_part.least and at most rnbdt_part.most. A higher level makes no share smaller. A
- * bisection finds the highest level at which the sum of all shares is within the budget.
+ * rnbdt_part.least and at most rnbdt_part.most. A higher level makes no share smaller. A bisection
+ * finds, almost exactly, the highest level at which the sum of all shares is within the budget.
  *
  * Ownership: the caller owns the parts.
  *
  * Concurrency: the caller prevents changes of the parts and of their list.
  *
  * Errors: none. If the sum of rnbdt_part.least of all sessions exceeds the budget, the level is
- * 0. This file uses no kernel interface except lists; tests/unit/test_level.c tests it.
+ * 0. This file uses no kernel interface except lists and div_u64(); tests/unit/test_level.c tests
+ * it.
  */
 
 #include "level.h"
@@ -19,7 +20,7 @@
 /* Number of fraction bits of a level: a level can be less than one byte per unit of weight. */
 #define RNBDT_LEVEL_SHIFT	16
 
-/* A search ends when the error of the level is at most the level divided by this number. */
+/* A search ends when the error of the level is at most the level divided by this number, or 1. */
 #define RNBDT_LEVEL_EXACT	1024
 
 /**
@@ -74,7 +75,9 @@ static bool rnbdt_level_fits(const struct list_head *parts, u64 level, u64 bytes
  * @bytes: budget
  *
  * Context: any; passes over @parts a few dozen times.
- * Return: the level; it is less than the exact one by at most 1/RNBDT_LEVEL_EXACT, or by 1.
+ * Return: the level; it is less than the exact one by at most 1/RNBDT_LEVEL_EXACT of itself, or by
+ * 1. If the budget suffices for all, the lowest level at which each session gets its maximum; 0 if
+ * the budget does not suffice at any level.
  */
 u64 rnbdt_level_find(const struct list_head *parts, u64 bytes)
 {

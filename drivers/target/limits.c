@@ -10,8 +10,8 @@
  * limit memory.
  *
  * If closing sessions of the host still hold a place that a login needs, the login is answered
- * with RNBD_ST_BUSY, so that the client retries (headroom.c). A session that reconnects has a
- * claim to its place (claim.c).
+ * with RNBD_ST_BUSY, so that the client retries (headroom.c). If a session loses its connection
+ * while exports are attached, a claim keeps its place (claim.c).
  *
  * Ownership: a session has a place from its login until its queue pairs are drained. Then the
  * place is free, or belongs to the claim of the session.
@@ -19,7 +19,9 @@
  * Concurrency: the host is locked. The number of sessions of all hosts is atomic. A changed
  * limit applies to new logins.
  *
- * Errors: a reached limit is reported to the client as a status and increases a counter.
+ * Errors: a client that requests too many queues is granted fewer. If another limit is reached, the
+ * client gets a status. Both increase a counter, unless closing sessions make the status
+ * RNBD_ST_BUSY.
  */
 
 #include <linux/atomic.h>
@@ -143,7 +145,7 @@ void rnbdt_limits_take_over(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_limits_end_claim - return the place of a claim
+ * rnbdt_limits_end_claim - free the place of a claim
  * @host: host of the claim
  *
  * Context: process context, @host locked.
@@ -163,7 +165,8 @@ void rnbdt_limits_end_claim(struct rnbdt_host *host)
  * The session takes no place, so a host at its limit of sessions can still request a list.
  *
  * Context: process context, host of @s locked.
- * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if a retry can succeed.
+ * Return: RNBD_ST_OK; RNBD_ST_LIMIT; RNBD_ST_BUSY while the host has no token for a login, or if
+ * closing sessions of the host still hold the missing memory.
  */
 u16 rnbdt_limits_list(struct rnbdt_session *s)
 {
@@ -205,12 +208,12 @@ u32 rnbdt_limits_queues(u32 requested)
 }
 
 /**
- * rnbdt_limits_stopped - return the place of a session, and its place among the lists
+ * rnbdt_limits_stopped - free the place of a session, and its place among the lists
  * @s: closing session whose queue pairs are drained
  *
  * Storage can delay the end of the teardown forever, and the session that replaces this one must
  * not be refused for that reason. The number of sessions that wait for storage is bounded
- * nevertheless: their memory stays charged, and a host has at most one attachment per export.
+ * nevertheless: their memory stays charged, and a host has at most one bound attachment per export.
  *
  * Context: process context, host of @s locked.
  */

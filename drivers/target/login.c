@@ -21,7 +21,8 @@
  *
  * The completion handler of queue 0 handles the login and the proof, one after the other, and
  * queues the login work, which runs once at a time. The login work locks only its host, so
- * logins of different hosts do not wait for each other.
+ * logins of different hosts do not wait for each other. As an exception, the login of a restarted
+ * client takes rnbdt_lock for writing if it must end ownerships (owner.c).
  *
  * Errors
  *
@@ -72,7 +73,10 @@
 #include "state.h"
 #include "target.h"
 
-/* If a client requests a larger max_io, the limits of memory do not reduce it below this. */
+/*
+ * If a client requests at least so many bytes of max_io and of pool, the limits of memory do not
+ * reduce max_io below this.
+ */
 #define RNBDT_MIN_IO		(64u << 10)
 
 RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
@@ -92,7 +96,7 @@ static u32 rnbdt_max_io(void)
 	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
 }
 
-/* Jiffies for the client to receive a list of exports; the client module rnbd gives up earlier */
+/* Jiffies for the client to receive a list of exports; the client module rnbd waits for less */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
 
 /* Return the floor in bytes of a pool that may grow. */
@@ -161,7 +165,10 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 		return status;
 	if (floor < asked && elastic && floor >= granule)
 		floor = round_down(floor, granule);
-	/* Wait for the whole floor: a reconnecting client refuses a smaller floor than before. */
+	/*
+	 * If the pool can grow, answer BUSY until its whole floor is free: a client that
+	 * reconnects refuses a smaller floor than before.
+	 */
 	if (rnbdt_budget_await(s, elastic ? asked : min(asked, least))) {
 		rnbdt_share_reclaim();
 		return RNBD_ST_BUSY;
@@ -199,7 +206,7 @@ unlock:
 	return status;
 }
 
-/* Raise the keep-alive interval to the minimum: many short ones could keep the target busy. */
+/* Raise the interval to the minimum: many sessions with short ones could keep the target busy. */
 static u32 rnbdt_login_keepalive(u32 requested)
 {
 	u32 least = READ_ONCE(keepalive_min_ms);
@@ -211,7 +218,10 @@ static u32 rnbdt_login_keepalive(u32 requested)
 	return least;
 }
 
-/* Limit inline data to a slot, or to nothing if the device cannot gather a frame of two pieces. */
+/*
+ * Limit inline data to max_io and to the space in a slot, or to nothing if the device cannot
+ * gather a frame of two pieces.
+ */
 static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 {
 	u32 slot_size = s->queues[0]->ring.attr.slot_size;
@@ -234,7 +244,7 @@ static const char *rnbdt_login_pool_error(int error)
 	}
 }
 
-/* Allocate pool tables, queue slots and requests for the granted values, without the host lock. */
+/* Allocate pool tables, queue slots and requests for the granted values. Locks the host. */
 static u16 rnbdt_login_alloc(struct rnbdt_session *s)
 {
 	const struct rnbdt_account *account = &s->account;
@@ -258,16 +268,16 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 	rnbdt_host_lock(s->host);
 	status = rnbdt_fence_check(s);
 	/*
-	 * After FENCED a client fails its writes: answer BUSY until the storage has none of
-	 * these.
+	 * A client that gets FENCED fails its held writes. Answer BUSY until the storage has no
+	 * request of earlier epochs of this session, so that no failed write is executed later.
 	 */
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
 		status = RNBD_ST_BUSY;
 	if (!status) {
 		/*
-		 * Earlier sessions of a restarted client can hold memory and places that this
-		 * session needs. Take the claim first: rnbdt_close_restarted() replaces the boot
-		 * id that claims depend on.
+		 * If the client has restarted, its earlier sessions can hold memory and places that
+		 * this session needs: close them. Take the claim first, because
+		 * rnbdt_close_restarted() replaces the boot id that claims depend on.
 		 */
 		rnbdt_claim_take(s);
 		rnbdt_close_restarted(s);
@@ -347,7 +357,10 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	export_uuid(grant->target_uuid, &s->auth.target_uuid);
 }
 
-/* Begin a list of exports, and replace the time limit of the login by that of the list. */
+/*
+ * Begin a list of exports, or its refusal, and replace the time limit of the login by that of the
+ * list or, after a refusal, by that for the client to disconnect.
+ */
 static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 {
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
@@ -372,8 +385,9 @@ static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 }
 
 /*
- * If the host has a secret, check the proof before any other work for the client. Then check
- * the epoch again: the connection request of an unauthenticated client closes no session.
+ * If the host had a secret at the connection request, check the proof before any other work for
+ * the client. Then check the epoch again, which closes the sessions of older epochs: the check of
+ * the connection request closed none, because the client was not authenticated.
  */
 static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 {
@@ -414,7 +428,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	if (s->login.list) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
 			rnbdt_login_start_list(s, grant.status);
-		/* The client has its complete list and should disconnect. */
+		/* The last frame of the list was sent: the client should disconnect. */
 		if (rnbdt_discover_work(s))
 			mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 					 RNBDT_HANGUP_TIMEOUT);
@@ -424,7 +438,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		grant.status = rnbdt_login_set_up(s);
 	if (grant.status == RNBD_ST_OK)
 		grant.status = rnbdt_auth_make_key(s, grant.join_key);
-	/* If the session is closing, the reason was logged, and the client expects no reply. */
+	/* If the session is closing, send no reply: the teardown logs why, and disconnects. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
 	if (grant.status) {

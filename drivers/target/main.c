@@ -3,9 +3,9 @@
  * The target module: init and exit.
  *
  * Operation: init registers the netlink family and sysfs, creates the work queues and the memory
- * reserves, and registers configfs last, because all objects are created through configfs. The
- * netlink family is registered before the first session can exist, and is unregistered after
- * the last event of the last session.
+ * reserves, and only then registers configfs, because all objects are created through configfs.
+ * The fault points are added last. The netlink family is registered before the first session can
+ * exist, and is unregistered after the last event of the last session.
  *
  * Ownership: each configfs directory, each session and each export that is being disabled pins
  * the module, so none of these exists when the module exits. A work item can drop the last

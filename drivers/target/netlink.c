@@ -12,9 +12,10 @@
  *
  * Ownership
  *
- * event_work holds a reference on its session. If the session is dead by then, its port, export
- * and queues can be freed. So event_work does not read these objects: the session has copies of
- * the names of port and export, and the sum of the counters of its freed queues.
+ * event_work holds a reference on its session. If the session is dead when event_work runs, its
+ * port, exports and queues can be freed. So event_work uses copies of the names of the port and of
+ * an export, which the session has. It reads the counters of existing queues under RCU, and the
+ * session has the sum of the counters of its freed queues.
  *
  * Concurrency
  *
@@ -183,7 +184,7 @@ int rnbd_target_nl_get_session_dumpit(struct sk_buff *skb,
 	return skb->len;
 }
 
-/* Used instead of the generated table, which lacks the capability that listeners need. */
+/* Used instead of the generated table, which would let listeners join without CAP_NET_ADMIN. */
 static const struct genl_multicast_group rnbdt_genl_groups[] = {
 	[RNBD_TARGET_NLGRP_EVENTS] = {
 		.name = RNBDT_GENL_EVENTS,
@@ -212,7 +213,7 @@ static void rnbdt_send_event(struct rnbdt_session *s,
 
 	if (!genl_has_listeners(&rnbdt_genl_family, &init_net, 0))
 		return;
-	/* GFP_NOIO: memory reclaim can wait for a disk that waits for a login in this queue. */
+	/* GFP_NOIO: memory reclaim can wait for a disk whose login waits for this work queue. */
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		goto lost;

@@ -3,8 +3,8 @@
  * Exports that have a backend, by their storage, path and UUID.
  *
  * Operation: an export is in the tables from when it is enabled until its backend is closed.
- * During that time no other export may have the same storage or UUID. While the export is being
- * disabled, no other export may have the same path. Two backends of the same storage with
+ * During that time no other export with the same storage or UUID can be enabled, and while the
+ * export is being disabled, none with the same path. Two backends of the same storage with
  * different caches would not see each other's writes. Clients would regard two exports with the
  * same UUID as the same data. An export that is being disabled, or whose directory was removed,
  * stays in the tables while its storage possibly still executes requests.
@@ -91,7 +91,7 @@ int rnbdt_opened_check(const struct rnbdt_export *export, const struct inode *in
 	return 0;
 }
 
-/* Check that no other export has the UUID, and that none being disabled has the path. */
+/* Check that no export in the tables has the UUID, and that none being disabled has the path. */
 static int rnbdt_opened_check_names(struct rnbdt_export *export)
 {
 	struct rnbdt_export *other;

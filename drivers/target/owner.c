@@ -10,8 +10,8 @@
  * new owner generation of the export. The reply to a granted ATTACH reports this generation. The
  * client sends the reported generation when it attaches the same disk again; any generation
  * other than the present one is rejected with RNBD_ST_REVOKED. So a host that was cut off cannot
- * resend old requests over those of a later owner. If the storage still executes requests of an
- * earlier owner, bind.c makes the next owner wait.
+ * resend old requests over those of a later owner. While the storage executes requests of an
+ * earlier owner, the ATTACH of the next owner is answered with RNBD_ST_BUSY (bind.c).
  *
  * A generation must not repeat when the target restarts or the export is created again.
  * Userspace (rnbd) keeps the owner and restores it before the export is enabled. A new
@@ -23,7 +23,8 @@
  * host need not exist in configfs.
  *
  * Concurrency: the owner is part of the configuration: it changes with rnbdt_lock held for
- * writing, and code that has locked any host may read it. A change of the owner closes the
+ * writing, and code that has locked any host may read it. As an exception, an ATTACH of the owner
+ * writes rnbdt_owner.session_id with only the host locked. A change of the owner closes the
  * attachments of older generations in the same critical section.
  *
  * Errors: none.
@@ -75,8 +76,8 @@ void rnbdt_owner_init(struct rnbdt_export *export)
  * rnbdt_owner_exit - remove an export from the hash table of owners
  * @export: export whose directory is removed, or that is about to be freed
  *
- * configfs frees the name of an export before the export, and lookups in the hash table use the
- * name. So the export must leave the table first.
+ * Lookups in the hash table use the name of the export, which configfs frees before it frees the
+ * export. So the export must leave the table before its name is freed.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -141,7 +142,8 @@ static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *
  * @export: export that is not enabled
  * @exclusive: only one host at a time may attach the export
  *
- * Disks that were attached before the change cannot be attached again, see rnbdt_owner_check().
+ * If this call changes the attribute, disks that were attached before the call cannot be attached
+ * again, see rnbdt_owner_check().
  * An export that becomes exclusive keeps its owner generation, so that userspace can restore a
  * newer generation.
  *
@@ -198,7 +200,8 @@ static bool rnbdt_owner_is_fenced(const struct rnbdt_owner *owner, const struct 
  * @export: exclusive export
  * @state: state to restore; ignored unless its owner generation is newer than that of @export
  *
- * If the state is restored, close the attachments of older generations, without waiting.
+ * If the state is restored, close the attachments of older generations, without waiting. If the
+ * restored owner was fenced after it became the owner, end its ownership.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -224,7 +227,8 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
  * @info: ATTACH request
  *
  * Context: rnbdt_lock held.
- * Return: RNBD_ST_OK; RNBD_ST_REVOKED if the disk was attached in another owner generation;
+ * Return: RNBD_ST_OK; RNBD_ST_REVOKED if the disk was attached in another owner generation, before
+ * the export became exclusive, or by another run of the client module than that of the owner;
  * RNBD_ST_OWNED if another host owns the export.
  */
 u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_session *s,
@@ -250,7 +254,7 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 		return RNBD_ST_OK;
 	if (!uuid_equal(&owner->host, &s->host->uuid))
 		return RNBD_ST_OWNED;
-	/* Only the client module with this boot id can have attached a disk in this generation. */
+	/* In this generation, only a client module with the boot id of the owner attaches disks. */
 	if (again && !rnbdt_is_boot_id(&owner->boot_id, s))
 		return RNBD_ST_REVOKED;
 	return RNBD_ST_OK;
@@ -300,9 +304,9 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 }
 
 /*
- * Test whether @s may end the ownership of the export @name that its host has in @generation. If
- * another session of the host has attached the export later, @s must not end the ownership, even
- * if the later session has lost its connection: its client will attach the export again.
+ * Test whether @s may end the ownership of the export @name that the host of @s has in @generation.
+ * If another session of the host has attached the export later, @s must not end the ownership, even
+ * if that session has lost its connection: it can reconnect and attach the export again.
  */
 static bool rnbdt_owner_is(struct rnbdt_export *export, const struct rnbdt_session *s,
 			   u32 generation, const char *name)
@@ -344,10 +348,11 @@ static bool rnbdt_owner_is_attached(const struct rnbdt_session *s, const char *n
 
 /**
  * rnbdt_owner_detach - end the ownership that began with a detached attachment
- * @att: attachment that the client has detached, not open; it may have left its export
+ * @att: attachment that the client has detached, not open; it has possibly left its export
  *
- * Nothing happens if another disk of the host has attached the export since, even if that disk
- * has lost its connection: the end of the ownership would revoke that disk.
+ * Nothing happens if a live session of the host has the export attached, or if another session of
+ * the host has attached it since, even if that session has lost its connection: the end of the
+ * ownership would revoke the disk of that session.
  *
  * Context: rnbdt_lock held for writing.
  */
@@ -386,8 +391,9 @@ bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_in
  * @s: live session of the host
  * @info: ATTACH request with RNBD_ATTACH_DISOWN
  *
- * The next owner waits until the storage has completed the requests of the earlier attachment,
- * see bind.c. Nothing happens if another disk of the host has the export attached.
+ * The ATTACH of the next owner is answered with RNBD_ST_BUSY until the storage has completed the
+ * requests of the earlier attachment, see bind.c. Nothing happens in the cases that are described
+ * at rnbdt_owner_detach().
  *
  * Context: rnbdt_lock held for writing.
  */

@@ -16,8 +16,9 @@ struct rnbdt_owner;
 struct rnbdt_session;
 
 /*
- * Highest owner generation that userspace may restore. Each later change of the owner increases
- * the generation, so higher values must be left.
+ * Highest owner generation that userspace may restore; generations from the time of day are lower.
+ * Each change of the owner increases the generation, so higher values must be left for later
+ * changes.
  */
 #define RNBDT_OWNER_GENERATION_MAX	(U32_MAX - U32_MAX / 16)
 

@@ -8,11 +8,11 @@
  * in a slot. Unit u lies in slot u / segment_units. The client alone decides where its data lie;
  * the target only looks up the pages that a request names (struct rnbdt_piece).
  *
- * A request that names a slot without a segment, or units beyond the end of the segment, is a
- * protocol error. New segments get the slots in turn, so a slot stays empty for a while after
- * its segment was released, and a request that still names the released segment is detected. If
- * the slot already has a new segment, the request is not detected, but it can damage only data
- * of its own session.
+ * A request that names a slot without a segment, a released segment, or units beyond the end of a
+ * segment is a protocol error. New segments get the slots in turn, so a slot stays empty after
+ * its segment was freed, and a request that still names the freed segment is detected. If the slot
+ * already has a new segment, the request is not detected, but it can damage only data of its own
+ * session.
  *
  * Ownership
  *
@@ -23,9 +23,9 @@
  *
  * Concurrency
  *
- * The login work, and later the lease work, adds and removes segments under the host lock.
- * Readers find segments under RCU. The teardown frees the pool after the queue pairs are
- * destroyed and the backend has no request of the session. A frame handler changes
+ * The login work, then the lease work, then the teardown adds or removes segments, under the host
+ * lock. Other readers find segments under RCU. The teardown frees the pool after the queue pairs
+ * are destroyed and the backend has no request of the session. A frame handler changes
  * rnbdt_req.turn, then writes the extents, then sets rnbdt_req.busy. So rnbdt_pool_scan()
  * detects that a tag was used again while it read the extents.
  *
@@ -61,7 +61,7 @@
 /* A request that the storage has not completed this many ns after its arrival counts as slow. */
 #define RNBDT_POOL_HUNG		NSEC_PER_SEC
 
-/* Slots for each largest segment that fits beyond the floor: smaller ones can take its place. */
+/* Slots for each segment of the largest size beyond the floor: smaller ones can take its place. */
 #define RNBDT_SLOTS_PER_SEGMENT	8
 
 /**
@@ -88,8 +88,9 @@ u32 rnbdt_pool_segment_units(struct ib_device *dev, u32 max_units)
  * @max_units: ceiling of the pool in units
  *
  * Context: any.
- * Return: number of slots. A pool that can grow has more slots than segments of the largest size
- * fit into it, because segments that are granted later can be smaller.
+ * Return: number of slots. Unless a limit of the protocol applies, a pool that can grow has more
+ * slots than segments of the largest size fit into it, because segments that are granted later can
+ * be smaller.
  */
 u32 rnbdt_pool_slots(u32 segment_units, u32 floor_units, u32 max_units)
 {
@@ -198,15 +199,15 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @slot: any number
  *
- * Context: any. The result is valid under RCU or the host lock, or while a request names the
- * segment.
+ * Context: any. The result is valid under RCU or the host lock, while a request names the segment,
+ * or in the lease work or teardown, which alone remove segments.
  * Return: the segment, or NULL.
  */
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot)
 {
 	/*
-	 * Without a lockdep condition: the caller is an RCU reader, holds the host lock, or has a
-	 * request that names the segment.
+	 * Without a lockdep condition: the caller is an RCU reader, holds the host lock, has a
+	 * request that names the segment, or is the lease work or the teardown.
 	 */
 	return slot < pool->nr_slots ? rcu_dereference_raw(pool->slots[slot]) : NULL;
 }
@@ -399,7 +400,8 @@ bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment 
  * @seg: segment
  *
  * Context: as rnbdt_pool_scan().
- * Return: units named by requests that the storage had not completed within RNBDT_POOL_HUNG.
+ * Return: sum of the units of @seg that are named by requests which the storage had not completed
+ * within RNBDT_POOL_HUNG, at most the size of @seg.
  */
 u32 rnbdt_pool_slow(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg)
 {
@@ -456,7 +458,7 @@ void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbdt_req *treq)
  *
  * Context: any.
  * Return: length of the piece in bytes, or 0 if no piece is left. All pieces except the last one
- * of a request have whole units.
+ * of a request consist of whole units.
  */
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 {

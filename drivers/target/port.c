@@ -9,7 +9,8 @@
  * This context is rnbdt_port_disable(), an attempt to listen that fails, or the event handler
  * when the device is removed or the address moves to another device. The event handler then
  * returns non-zero, so that the connection manager destroys the id. For a refused connection the
- * event handler returns non-zero, too. The id of an accepted connection belongs to its session.
+ * event handler returns non-zero, too. The id of an accepted connection belongs to its session or
+ * joining queue.
  *
  * Concurrency: port->lock serialises enabling and disabling. Handlers run under the handler
  * mutex of the listener and take rnbdt_lock, never port->lock. So a context that holds port->lock
@@ -82,7 +83,7 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (rdma_protocol_iwarp(dev, id->port_num))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "iWARP is not supported");
-	/* The target's queue pair uses this count: without a receive, a SEND would never fail. */
+	/* The target's queue pair uses this count: without a posted receive, no SEND would fail. */
 	if (conn->rnr_retry_count == RNBDT_RNR_FOREVER)
 		return rnbdt_port_reject(id, RNBD_ST_MALFORMED,
 					 "the RNR retry count is unlimited");
@@ -95,8 +96,8 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 }
 
 /*
- * Give up a listener that has lost its device or its address; rnbdt_port_retry() creates another
- * one. Return true if the connection manager must destroy @id.
+ * Handle a listener that has lost its device or its address: detach it from the port, and let
+ * rnbdt_port_retry() create another one. Return 1 if the connection manager must destroy @id.
  */
 static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const char *reason)
 {
@@ -207,7 +208,7 @@ static int rnbdt_port_address(struct rnbdt_port *port,
 				    addr);
 }
 
-/* Start to listen; on failure set the state to @otherwise. */
+/* Start to listen; on failure set the state to @otherwise, and close all sessions of the port. */
 static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr,
 			  enum rnbdt_port_state otherwise)
 {

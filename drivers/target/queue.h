@@ -6,7 +6,8 @@
  * Ownership: while a request is not busy, its structure is unused and its tag belongs to the
  * client. The backend owns a busy request from the frame handler until rnbdt_req_done(), then
  * the done list owns it. The request becomes free just before the frame with its reply is
- * posted, because the client may use the tag again from then on.
+ * posted, because the client may use the tag again from then on. A stale request gets no reply and
+ * stays busy until its queue is freed.
  */
 #ifndef RNBDT_QUEUE_H
 #define RNBDT_QUEUE_H
@@ -33,7 +34,8 @@ struct rnbdt_queue;
  * @queue: queue of the request; constant
  * @att: attachment of the request, on which it holds a reference, or NULL if the attachment
  *	was closed; set by the frame handler
- * @submit: list and work item that submit the request to the storage; set with @att
+ * @submit: list and work item that submit the request, unless the frame handler submits it; set
+ *	with @att
  * @entry: in rnbdt_queue.done; ring->lock
  * @item: cost of the request and its place in the scheduler; lock of the scheduler
  * @lane: lane that counts the request while the storage has it; set when the request enters
@@ -44,10 +46,10 @@ struct rnbdt_queue;
  * @busy: the client waits for the reply; set (release) by the frame handler, cleared (release)
  *	when the reply is put into a frame, because the client may use the tag again as soon
  *	as that frame is posted
- * @done: the storage has completed the request, and only the reply is outstanding; set by
- *	rnbdt_req_done(), cleared before @busy is set
+ * @done: the storage has completed the request or does not get it, and only the reply is
+ *	outstanding; set by rnbdt_req_done(), cleared before @busy is set
  * @stale: rnbdt_may_submit() has dropped the request because its session closes or its epoch
- *	is old. The client gets no reply and sends the request again when it reconnects
+ *	is old. The client gets no reply, and can send the request again when it has reconnected
  * @closed: rnbdt_may_submit() has refused the request because its attachment closes
  * @status: result, enum rnbd_status
  * @error: first errno of the parts, negative, or 0
@@ -145,18 +147,21 @@ enum rnbdt_join_step {
 
 /**
  * struct rnbdt_join - admission of a queue other than 0 to its session, see join.c
- * @entry: in rnbdt_conn.joins until the queue has joined or failed; host lock
+ * @entry: in rnbdt_conn.joins until the queue has joined, or has failed and its ring was
+ *	destroyed; host lock
  * @q: queue; constant
  * @req: connection request; constant
  * @step: enum rnbdt_join_step; written by the completion handler, then by @verify_work
  * @id: id of the JOIN entry
  * @text: input of the HMACs; written by the completion handler, then by @verify_work
- * @mac: proof of the client
- * @half_open: entry in the half-open limits until the queue has joined
+ * @mac: proof of the client, then that of the target; written as @text
+ * @half_open: entry in the half-open limits until the queue has joined or was torn down
  * @verify_work: verifies the proof, on rnbdt_login_wq
- * @expire_work: ends a queue that does not join in time, on rnbdt_timer_wq
+ * @expire_work: ends a queue that does not join in time, or that was refused and whose client does
+ *	not disconnect, on rnbdt_timer_wq
  * @abort_work: tears down a queue that has failed, on rnbdt_hangup_wq
- * @destroy_work: destroys the connection id of a queue that has failed, on rnbdt_linger_wq
+ * @destroy_work: destroys the connection id of a queue that has failed, and frees the queue, on
+ *	rnbdt_linger_wq
  */
 struct rnbdt_join {
 	struct list_head entry;
@@ -193,12 +198,13 @@ struct rnbdt_accept {
  * @cm_id: connection id; the queue is its context
  * @index: index in rnbdt_session.queues; constant
  * @accept: acceptance of the connection
- * @join_state: enum rnbdt_join_state; changes once, by cmpxchg()
+ * @join_state: enum rnbdt_join_state; changes at most once, by cmpxchg()
  * @join: admission to the session; NULL for queue 0; constant
  * @chunks: requests by tag, an array of chunks for the granted depth; NULL until the login
- *	(queue 0) or the join. A chunk is NULL while the client may not use its tags; written by
- *	the slots work of @ring, before @ring allows the tags
- * @nr_chunks: number of allocated chunks; slots work of @ring
+ *	(queue 0) or the join, which writes the first chunk. The slots work of @ring then writes
+ *	further chunks before @ring allows their tags, and sets chunks to NULL after the client
+ *	has reduced its number of tags
+ * @nr_chunks: number of allocated chunks; written as @chunks
  * @done: completed requests whose reply is not in a frame yet
  * @nr_done: length of @done; written under ring->lock, read without
  * @done_inline: bytes of READ data of the requests in @done that the client accepts in a frame
@@ -207,7 +213,8 @@ struct rnbdt_accept {
  * @query_id: id of that query, which the answer repeats; ring->lock
  * @stats: counters of completed requests
  * @replies_per_frame: number of replies that fit into one frame; constant once connected
- * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
+ * @nr_slots: slots of @ring that are charged to the host; set by the login or the join, then
+ *	written by the slots work of @ring
  * @charged: bytes of the queue that are charged to the host; host lock
  * @reserved: bytes of @charged that the session had reserved for the queue; host lock
  * @inflight: requests that were accepted and are not completed, plus one until the ring is drained
@@ -254,7 +261,8 @@ struct rnbdt_queue {
  * @q: queue
  *
  * Context: any.
- * Return: false if the client has not proven the key of the session yet, or the queue has failed.
+ * Return: true for queue 0, and for a queue that has joined; false for a queue that has not joined
+ * yet, or that failed before it joined.
  */
 static inline bool rnbdt_queue_joined(const struct rnbdt_queue *q)
 {
@@ -264,8 +272,8 @@ static inline bool rnbdt_queue_joined(const struct rnbdt_queue *q)
 
 /**
  * rnbdt_queue_req - find the request of a tag
- * @q: queue that has joined a session that is live
- * @tag: tag, below the granted depth
+ * @q: queue 0, or a queue that has joined
+ * @tag: any number
  *
  * Context: completion handler of @q, or RCU or ring->lock held.
  * Return: the request, or NULL if the client may not use the tag at present.

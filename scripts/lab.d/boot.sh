@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables shared with the other pieces
 # SPDX-License-Identifier: GPL-2.0-only
-# Machines that do not come up, or that a known fault of QEMU ends: the lab detects both, keeps
-# their logs and starts them again.
+# A machine that does not come up, or that a known fault of QEMU ends during its boot, is started
+# again. If such a fault ends a machine after its boot, the whole run is started again, once. The
+# lab keeps the logs of the failed boot or of the first run.
 
 # is_booting NODE: succeed if the last boot of NODE has not finished; the modules under test are
 # loaded only after the boot
@@ -21,9 +22,10 @@ readonly BOOTS_AGAIN=3
 # - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a memory
 #   map that another thread has freed (QEMU issue 1921): an assertion fails.
 # - The kernel changes its code, and puts a breakpoint (int3, byte cc) there until the change is
-#   complete. A processor of QEMU executes the breakpoint even later: the kernel reports an unknown
-#   int3. In the line "Code:" of this report, the byte before the brackets shows the code in memory:
-#   it is not cc if QEMU is at fault. If it is cc, the kernel has left the breakpoint there.
+#   complete. A processor of QEMU executes the breakpoint after the change is complete: the kernel
+#   reports an unknown int3. In the line "Code:" of this report, the byte before the brackets is the
+#   byte that memory holds at the address of the breakpoint. If it is not cc, QEMU is at fault; if
+#   it is cc, the kernel did not remove the breakpoint.
 ended_by_qemu() {
 	local dir=$OUTDIR/n$1
 
@@ -46,8 +48,8 @@ died_of_qemu() {
 	ended_by_qemu "$1" && [ "${again[$1]}" -lt "$BOOTS_AGAIN" ] && is_booting "$1"
 }
 
-# run_again ARG...: start the whole run again, once, if a fault of QEMU ended a machine after its
-# boot. With --out, the files of the first run go to OUTDIR/first-run.
+# run_again ARG...: start the whole run again, once, if a known fault of QEMU ended a machine that
+# look_after() did not start again. With --out, the files of the first run go to OUTDIR/first-run.
 run_again() {
 	local i
 
@@ -81,9 +83,9 @@ start_again() {
 	start_node "$i"
 }
 
-# show_registers NODE: write the registers of all processors and interrupt controllers to the file
-# "registers" of NODE. These show where a machine hangs and which event it waits for. Kernels boot
-# with nokaslr, so System.map of the root resolves the addresses.
+# show_registers NODE: write the registers of all processors and interrupt controllers, and the
+# counters of the disks, to the file "registers" of NODE. These show where a machine hangs and which
+# event it waits for. Kernels boot with nokaslr, so System.map of the root resolves the addresses.
 show_registers() {
 	local monitor=$RUN/n$1.monitor k
 
@@ -96,10 +98,10 @@ show_registers() {
 	timeout 2 cat "$monitor.out" | grep -av '^(qemu)' >"$OUTDIR/n$1/registers"
 }
 
-# look_after_boot NODE: start NODE again if its boot takes longer than BOOT_LIMIT. Kernels were seen
-# to hang in the boot without any message (twice in about 400 boots under load). Do not start a
-# machine with --systemd again: systemd can have loaded the modules under test after a reboot, and a
-# hang can be their fault.
+# look_after_boot NODE: start NODE again if its boot takes longer than BOOT_LIMIT seconds times
+# slow_factor(), at most BOOTS_AGAIN times. Kernels were seen to hang in the boot without any
+# message (twice in about 400 boots under load). The lab does not start a machine with --systemd
+# again: after a reboot, systemd can have loaded the modules under test, which can cause the hang.
 look_after_boot() {
 	local i=$1 now slow
 
@@ -113,7 +115,7 @@ look_after_boot() {
 	[ $((now - booting[i])) -ge $((BOOT_LIMIT * ${slow:-1} * 1000)) ] && [ "${again[i]}" -lt "$BOOTS_AGAIN" ] || return 0
 	show_registers "$i"
 	kill_node "$i"
-	# The failed boot does not count against the time limit of the run.
+	# Extend the time limit of the run by the time of the failed boot.
 	start=$((start + now - booting[i]))
 	deadline=$((deadline + now - booting[i]))
 	start_again "$i" "not up after $((BOOT_LIMIT * ${slow:-1})) s,"

@@ -3,13 +3,14 @@
 # Headers of the kernels that Debian serves for the release of the guest root and for its backports.
 # They need the compiler of the guest root.
 #
-#   headers/served             "RELEASE VERSION" of each kernel, the oldest kernel first; the list
-#                              is fetched again after 12 hours
+#   headers/served             "RELEASE VERSION" of each kernel, the oldest kernel first;
+#                              need_served() renews the list if it is older than 12 hours
 #   headers/RELEASE_VERSION    the unpacked packages
 
 readonly HEADERS=$RNBD_LAB_CACHE/headers
 
-# need_served: make the list of the kernels that Debian serves; a failure leaves the list as it was
+# need_served: make the list of the kernels that Debian serves, unless it is younger than 12 hours; on
+# failure, an old list stays unchanged
 need_served() {
 	need_root
 	mkdir -p "$HEADERS"
@@ -43,7 +44,8 @@ need_headers() {
 	) 9>"$HEADERS.lock"
 }
 
-# ask_debian list | ask_debian fetch RELEASE: run apt in the guest root below a temporary layer
+# ask_debian list | ask_debian fetch RELEASE: run guest/headers in the guest root, with a temporary
+# writable layer
 ask_debian() {
 	local state status
 

@@ -64,7 +64,8 @@ logged() {
 		report_progress "$file" "$PROGRESS" &
 		reporter=$!
 	fi
-	# mmdebstrap runs dash, which supports no file descriptor above 9: close 3 to 9 for its use.
+	# mmdebstrap runs dash, which supports no file descriptor above 9: close 3 to 9, so that
+	# dash can use them.
 	"$@" >"$file" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- || failed=1
 	if [ -n "$reporter" ]; then
 		kill "$reporter" 2>/dev/null
@@ -86,8 +87,8 @@ report_progress() {
 	done
 }
 
-# start_time PID: print the start time of the process in clock ticks; PID and start time together
-# form a name that is never used twice
+# start_time PID: print the start time of the process in clock ticks since the boot of the host; two
+# processes with the same PID have different start times
 start_time() {
 	local stat
 

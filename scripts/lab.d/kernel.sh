@@ -9,11 +9,11 @@
 #   kernel-NAME-KEY.build    an unfinished build; an interrupted build continues there
 #   root-NAME-KEY            a guest root with this kernel instead of Debian's
 #
-# KERNEL is stock, debug (few checkers, for every run) or heavy (more checkers).
+# KERNEL is stock (Debian's own), debug (few checkers) or heavy (more checkers).
 
 # slow_factor [KERNEL]: print the factor by which a test may be slower on KERNEL; nothing for stock.
-# tests/run multiplies time limits by the factor, and tests/lib/lab.sh deadlines. In a machine the
-# factor is LAB_SLOW.
+# tests/run multiplies time limits by the factor; tests/lib/lab.sh, which runs in the machines,
+# multiplies deadlines by the factor, which it gets in LAB_SLOW.
 slow_factor() {
 	case ${1:-$KERNEL} in
 	debug) echo 5 ;;
@@ -116,8 +116,8 @@ make_kernel() {
 	rm -rf --one-file-system "$build"
 }
 
-# make_debug_root: make ROOT. Its tree consists of hard links to the files of the stock root, which
-# must not be written to.
+# make_debug_root: make ROOT. Except for the files of the kernel, its tree consists of hard links to
+# the files of the stock root: never write to these files.
 make_debug_root() {
 	local new=$ROOT.new log=$ROOT.log kver
 

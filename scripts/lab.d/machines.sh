@@ -3,14 +3,14 @@
 # The machines of one run: network, start and stop, requests, verdict.
 #
 # Every run has a directory in the cache (RUN) and a network namespace. The id and the start time of
-# the process are part of both names. So any number of runs can exist side by side, and the next run
-# recognises and removes the remains of a killed run.
+# the process scripts/lab are part of both names. So any number of runs can exist side by side, and
+# the next run recognises and removes the remains of a run whose process was killed.
 #
 # State of node i: state[i] is
 #   up       its QEMU runs and its script has not ended
 #   ended    the script has ended (code[i]); the machine stays for the others
 #   killed   killed on request
-#   dead     ended without a request; why[i] says how
+#   dead     ended without a request; why[i] says how, and is empty after "lab may-die"
 
 # Kernel messages that fail the run (regular expression)
 readonly REPORTS='WARNING: |BUG: |kernel BUG at|Oops[: ]|general protection fault|Kernel panic'\
@@ -24,14 +24,14 @@ readonly REPORTS='WARNING: |BUG: |kernel BUG at|Oops[: ]|general protection faul
 '|BUG [^ ]+ \(|kmemleak: (Cannot allocate|Memory pool empty|Kernel memory leak detector disabled)'\
 '|lab: leaked by our modules'
 
-# Seconds that the other nodes get to end after the first failure or kernel report
+# Seconds that the scripts still running get to end after the first failure or kernel report
 readonly GRACE_FAILED=20 GRACE_REPORT=30
 state=() code=() why=() pid=() boots=() mortal=() again=() booting=()
 outfd=() errfd=() outpart=() errpart=()
 declare -A pending=() wanted=() expiry=()
 
 # find_accel: set MACHINE, and set ACCEL to kvm if KVM boots this kernel on this host, otherwise to
-# tcg; tested once per boot of the host
+# tcg; KVM is tested once per boot of the host and guest root
 find_accel() {
 	local id cached line
 
@@ -126,7 +126,8 @@ make_network() {
 	ip netns exec "$NS" sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null
 }
 
-# make_run_initrd: make the initramfs of this run: stage0, the product, guest/init and guest/lab
+# make_run_initrd: make the initramfs of this run: stage0, the product, the modules of --peers,
+# guest/init and guest/lab
 make_run_initrd() {
 	local dir=$RUN/initrd.d
 
@@ -185,8 +186,8 @@ start_node() {
 		printf ')\n'
 	} >"$dir/ctl/env"
 
-	# The kernel starts only some of the processors. It does not count missing ones as possible
-	# unless it runs under a hypervisor that it knows.
+	# QEMU emulates POSSIBLE processors, and the kernel starts CPUS of them. The kernel counts
+	# processors that QEMU does not emulate as possible only under a hypervisor that it knows.
 	[ -z "$POSSIBLE" ] || smp=$POSSIBLE append+=" maxcpus=$CPUS"
 	if [ -n "$ICOUNT" ]; then
 		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$TCG_CPU")
@@ -494,8 +495,8 @@ run_machines() {
 					[ "$OUTDIR/n$i/console.log" -nt "$RUN/n$i.seen" ] || continue
 					: >"$RUN/n$i.seen"
 					[ -n "$(report_of "$i")" ] || continue
-					# A fault of QEMU is no failure: look_after() starts the
-					# machine again after QEMU has ended.
+					# A fault of QEMU during the boot is no failure:
+					# look_after() starts the machine again.
 					! died_of_qemu "$i" || continue
 					failed=1
 					end_by "$GRACE_REPORT"
@@ -523,7 +524,7 @@ stop_machines() {
 	done
 }
 
-# judge: print one line per failed node; set VERDICT, the exit status
+# judge: print each failure of each node; set VERDICT, the exit status
 judge() {
 	local i report kind bad=
 

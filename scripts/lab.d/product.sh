@@ -46,7 +46,7 @@ hash_sources() {
 		xargs -0 sha256sum; cat "$LAB_D/product.sh" "$LAB_D/guest/build") | sha256sum
 }
 
-# Objects of a build in the checkout itself, which are neither copied nor hashed
+# Names of files that a build in the checkout itself makes; these are neither copied nor hashed
 LITTER=('*.o' '*.ko' '*.mod' '*.mod.c' '*.cmd' '*.probe' '*.a' '*.d' '*.tmp' '*.swp' .tmp_versions
 	modules.order Module.symvers)
 LITTER_FIND=()
@@ -63,8 +63,8 @@ copy_sources() {
 	(cd "$TOP" && rsync -a --delete --relative "${LITTER_RSYNC[@]}" "${SRC[@]}" "$1/")
 }
 
-# in_root STATE COMMAND...: run COMMAND in the guest root below a writable layer, which the
-# directory STATE keeps. The mounts end with the command.
+# in_root STATE COMMAND...: run COMMAND in the guest root. COMMAND writes to a layer over the root,
+# which is in the directory STATE and stays there. The mounts end with COMMAND.
 in_root() {
 	local state=$1
 

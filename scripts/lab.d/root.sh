@@ -12,14 +12,15 @@
 
 readonly SUITE=trixie
 
-# Modules that the root has uncompressed and without a signature. Under TCG both decompression and
-# verification are slow: verification took most of a boot. The other modules stay as they are.
+# Directories and files of the modules that the root has uncompressed and without a signature. Under
+# TCG both decompression and verification are slow: verification took most of the time of a boot.
+# The other modules stay as they are.
 readonly UNPACKED="arch crypto lib fs net block drivers/block drivers/md drivers/nvme
 	drivers/infiniband drivers/virtio drivers/char/hw_random drivers/target
 	drivers/scsi drivers/net/net_failover.ko.xz drivers/net/virtio_net.ko.xz
 	drivers/net/dummy.ko.xz drivers/net/veth.ko.xz"
 
-# Modules that stage0 loads, with their dependencies: faster than a later modprobe
+# Modules that stage0 loads, with their dependencies; modprobe after the boot would take longer
 readonly STAGE0_MODULES="crc32c_generic ext4 virtio_blk virtio_rng 9pnet_virtio 9p
 	virtio_net configfs rdma_rxe rdma_ucm"
 
@@ -80,7 +81,7 @@ make_root() {
 	logged "$log" "guest root: unpacking kernel and modules" \
 		unpack_kernel "$new" "$kver"
 	logged "$log" "guest root: building stage0" make_initrd "$new" "$kver"
-	# The disk is thrown away, so a journal and checksums are useless.
+	# Machines discard their writes to the image, so a journal and checksums are useless.
 	logged "$log" "guest root: making the disk image" \
 		mke2fs -q -t ext4 -L root -m 0 -O '^has_journal,^metadata_csum' \
 		-d "$tree" "$new/root.img" 8G

@@ -5,9 +5,10 @@
  * An emulated machine reads the counter of the host, but cannot read its
  * frequency. Linux in the machine would measure the frequency: on a busy host the
  * result was seen to be wrong by a factor of eight, so that all clocks of the
- * machine were wrong. This program measures better on the host: it reads counter
- * and clock many times, and uses the pair of readings that took the shortest
- * time, because nothing interrupted that pair.
+ * machine were wrong. This program measures on the host, at the start and at the
+ * end of an interval: each time it reads counter and clock many times, and uses
+ * the pair of readings that took the shortest time, because nothing interrupted
+ * that pair.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* Read TSC and clock many times, and return the pair that took the shortest time. */
+/* Read TSC and clock many times; store the pair of readings that took the shortest time. */
 static void read_both(uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;

@@ -9,7 +9,7 @@
 #
 # Only the disk image differs: kernel, modules and tool are those of the guest root.
 
-# need_image: set IMAGE, and make it unless the cache has it; needs the guest root
+# need_image: set IMAGE; with --with, make this image unless the cache has it; needs the guest root
 need_image() {
 	local list=$LAB_D/packages-$WITH key
 

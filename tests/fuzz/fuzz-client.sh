@@ -11,15 +11,15 @@ seconds=${1:-60} seed=${2:-7}
 note "FUZZ_SECONDS=$seconds SEED=$seed"
 set_host_id
 target_start
-# No rate limit: the fuzzer logs in hundreds of times, and most sessions end by a protocol error.
+# 0: no rate limit of logins, which would slow down the fuzzer: it logs in hundreds of times.
 echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
 export_disk hostile "$(null_disk 64)" 2 3
 export_disk fixed "$(null_disk 16)" 2 3
 export_disk valid "$(null_disk 16)" 1
 # Export of the session that competes for pool memory with the fuzzed sessions
 export_disk rival "$(null_disk 16)" 4
-# With this limit, two pools that grow compete: the sessions of the well-behaved client and of one
-# further client leave too little memory for both.
+# 10 MiB for all pools: those of the well-behaved client, of a fuzzed session and of the rival can
+# grow to 4 MiB each, so they compete for memory.
 echo 10 >/sys/module/rnbd_target/parameters/pool_limit_mb || die "parameter"
 dev=$(attach valid --pool 4M) || exit 1
 resources=$(rdma_own)

@@ -10,9 +10,9 @@
  * file also checks that
  *
  * - no decoder reads past the end of the message (AddressSanitizer);
- * - no decoder reads a byte twice or reads inline data (once.h);
+ * - no decoder reads a byte twice (once.h) or reads inline data;
  * - no decoder changes the message;
- * - a decoder stays within the message if its header claims more entries than it has.
+ * - no decoder reads beyond the entries if the frame header claims more entries than there are.
  *
  * The mutator knows the protocol. It builds valid messages for the world of the input, damages
  * them slightly, and repairs the fields that the first checks reject, so that most inputs reach
@@ -47,7 +47,7 @@ enum taker {
 
 #define HEAD_TAKER	0	/* enum taker */
 #define HEAD_PLACE	1	/* bits 0 to 2: alignment of the message; bit 3: PLACE_LIE */
-#define HEAD_LIE	2	/* with PLACE_LIE: bytes to cut off the entries, 16 bits */
+#define HEAD_LIE	2	/* with PLACE_LIE: bytes to cut off the last entries, 16 bits */
 #define HEAD_TYPE	4	/* with PLACE_LIE: new frame type, 0 keeps that of the message */
 #define HEAD_FIELDS	5
 #define HEAD_SIZE	120
@@ -236,9 +236,9 @@ static void take_text(const u8 *bytes, size_t size)
 }
 
 /*
- * Call the entry decoders with a frame that lacks the last @missing bytes of its entries.
- * rnbd_decode_frame() normally rejects such a frame, but the entry decoders must not rely on
- * that: they must not read beyond the bytes of the frame.
+ * Call the entry decoders with a frame that lacks the last @missing bytes of its entries, and that
+ * has the frame type @type unless @type is 0. rnbd_decode_frame() normally rejects such a frame,
+ * but the entry decoders must not rely on that: they must not read beyond the bytes of the frame.
  */
 static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 {
@@ -338,7 +338,10 @@ static size_t frame_layout(u8 type, size_t *further)
 	}
 }
 
-/* Set the header fields of a message to values that the first checks accept; return its length. */
+/*
+ * Set header fields of a message to values that the first checks accept, except the frame type and
+ * the fields of a message that is too short. Return the length of the message.
+ */
 static size_t repair(enum taker taker, u8 *message, size_t size)
 {
 	size_t one, further, nr;
@@ -395,7 +398,10 @@ static size_t fresh_text(u8 *message)
 	return size + below(3);
 }
 
-/* Build a valid message for the world. */
+/*
+ * Build a message that is valid for the world, and cut it off after @max bytes. A text can be
+ * invalid.
+ */
 static size_t fresh(enum taker taker, u8 *message, size_t max)
 {
 	size_t size;
@@ -434,8 +440,8 @@ static void enter_world(const u8 *head)
 }
 
 /*
- * Mutate the bytes of the head at random, or set one member of the world to a new value. The
- * message is unchanged, so it is possibly still valid.
+ * Mutate the bytes of the world in the head at random, or set one member of the world to a new
+ * value. The message is unchanged, so it is possibly still valid.
  */
 static void mutate_world(u8 *head)
 {
@@ -480,7 +486,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 	case 0:
 		mutate_world(data);
 		break;
-	case 1: /* turn false lengths on or off */
+	case 1: /* draw the alignment, and whether and how lie() changes the frame */
 		data[HEAD_PLACE] = below(16);
 		unit_put(data + HEAD_LIE, 2, one_in(2) ? below(17) : below(256));
 		data[HEAD_TYPE] = one_in(2) ? 0 : below(12);

@@ -11,7 +11,7 @@
 
 #include "portable.h"
 
-/* The message being decoded (its bytes may be poisoned), and a copy that stays readable */
+/* The message being decoded (its bytes can be poisoned), and a copy that stays readable */
 extern const u8 *fuzz_message;
 extern size_t fuzz_message_bytes;
 extern const u8 *fuzz_original;

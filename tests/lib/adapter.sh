@@ -33,7 +33,7 @@ adapter_netdev() {
 }
 
 # adapter_neighbour NUMBER ADDRESS PEER-NUMBER PEER-ADDRESS: make the route and the neighbour entry
-# for the address of the other device
+# for the address of the other device, and delete the local route of ADDRESS
 adapter_neighbour() {
 	run ip route add "$4/32" dev "d$1" src "$2"
 	run ip neigh add "$4" lladdr "02:00:00:00:77:0$3" dev "d$1" nud permanent
@@ -41,7 +41,7 @@ adapter_neighbour() {
 	run ip route del local "$2" dev "d$1" table local
 }
 
-# port_active DEVICE: for wait_for
+# port_active DEVICE: succeed if the port of the device is active; for wait_for
 port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
 
 # gid_of DEVICE ADDRESS: succeed if the device has the GID of this IPv4 address; for wait_for
@@ -83,8 +83,8 @@ adapter_up() {
 }
 
 # adapter_devices PARAMETER=VALUE...: make both RDMA devices on the existing network devices. With
-# dma=model, only the device of the client needs bounce buffers, because the target rejects a device
-# that needs them.
+# dma=model, bounce=Y makes a device need bounce buffers. Only the device of the client gets
+# bounce=Y, because the target rejects a device that needs bounce buffers.
 adapter_devices() {
 	adapter_link mdl0 d0 bounce=Y "$@"
 	adapter_link mdl1 d1 bounce=N "$@"
@@ -181,7 +181,8 @@ link_up() {
 }
 
 # adapter_begin ARG...: create the devices that the options of scripts/lab run request, and check
-# them when the script exits; ARG... are the arguments of the script
+# them when the script exits; ARG... are the arguments of the script. With LAB_SIDE (node 1 of
+# sides.sh), the devices exist already, and node 2 checks them.
 adapter_begin() {
 	if [ -z "${LAB_SIDE-}" ]; then
 		local settings=("profile=$LAB_ADAPTER")

@@ -78,8 +78,9 @@ need_fstab() {
 	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "device that fstab mounts"
 }
 
-# bring_keys COMMAND: if this command of the document needs keys of another node, copy them, as scp
-# does on real machines
+# bring_keys COMMAND: copy public keys between the nodes, as scp does on real machines. If COMMAND
+# is ssh-keyscan, store the key of this node in $SHARED; if COMMAND writes authorized_keys, fetch
+# the keys of all nodes from $SHARED.
 bring_keys() {
 	case $1 in
 	ssh-keyscan*) cp /root/.ssh/fencing.pub "$SHARED/n$NODE.pub" ;;

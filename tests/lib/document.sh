@@ -3,8 +3,9 @@
 # Run the commands of a document exactly as it shows them: sourced after lab.sh. In literal blocks a
 # line with the prompt MACHINE# is a command for the machine or machines of that name. A command
 # continues on the next line after a backslash; a command with "<<END" continues up to the line END.
-# Lines without a prompt are output, in which "..." matches anything. Lines that begin with "[",
-# such as a prompt in brackets, are skipped.
+# Lines without a prompt are the output of the command before them, in which "..." matches anything.
+# A line that begins with "[", such as a prompt in brackets, is skipped together with the lines
+# after it up to the next command.
 
 # read_commands FILES [SECTION]: set machines[], commands[] and outputs[] to the commands in FILES,
 # a list or pattern of file names; with SECTION only those of the section with this title
@@ -50,8 +51,9 @@ need_commands() {
 	done
 }
 
-# as_shown OUTPUT SHOWN: succeed if OUTPUT matches the text SHOWN of the document; several blanks
-# count as one
+# as_shown OUTPUT SHOWN: succeed if OUTPUT matches the text SHOWN of the document; if SHOWN is
+# empty, any output matches. Several blanks count as one, and blanks at the start of a line do not
+# count.
 as_shown() {
 	local pattern
 
@@ -70,9 +72,10 @@ did_as_shown() {
 }
 
 # walk NAME MACHINE...: run those commands of commands[] that are for this machine, which has the
-# names MACHINE. All machines of the test call walk concurrently, and wait for each other where the
-# next command is for another name. A function before_command, if it exists, is called before each
-# command, with the command as argument.
+# names MACHINE. All machines of the test call walk concurrently, and wait for each other before
+# each command whose machine name differs from that of the command before it. A function
+# before_command, if it exists, is called before each command of this machine, with the command as
+# argument.
 walk() {
 	local name=$1 where='' i
 	shift

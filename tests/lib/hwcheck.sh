@@ -27,7 +27,8 @@ state() {
 states() { state n1 && echo --- && state n2; }
 unchanged() { [ "$(states)" = "$before" ]; }
 
-# check [VARIABLE=VALUE...]: run make hw-check with these variables, and its output in $OUT/check
+# check [VARIABLE=VALUE...]: run make hw-check with these variables, and write its output to
+# $OUT/check
 check() {
 	note "make hw-check $*"
 	make -s -C /lab/src hw-check TARGET=n1 CLIENT=n2 RESULTS=$RESULTS QUICK=1 "$@" >"$OUT/check" 2>&1

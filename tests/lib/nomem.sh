@@ -35,9 +35,10 @@ within() {
 	done
 }
 
-# fail MODULE N: let allocations fail that have a function of MODULE in their stack: every (N/100)th
-# of such slab allocations, and every (N/3)th of such page allocations. Page allocations fail less
-# often, because the queues of soft-RoCE consist of very many single pages.
+# fail MODULE N: let allocations fail that have a function of MODULE in their stack. Every (N/100)th
+# of these slab allocations and every (N/3)th of these page allocations fails with a probability of
+# 1 %, so on average one of N slab allocations and one of 33 * N page allocations. Page allocations
+# fail less often, because the queues of soft-RoCE consist of very many single pages.
 fail() {
 	local first last
 	{ read -r first && read -r last; } < <(text "$1")

@@ -76,8 +76,8 @@ steadily() {
 	steady[$1]=$!
 }
 steadily_end() {
-	# Do not send SIGINT: fio, as a background process, ignores it until it has installed its
-	# handler, and wait would then never return.
+	# Do not send SIGINT: fio, as a background process, ignores a SIGINT that arrives before it
+	# has installed its handler. fio would continue, and wait would not return.
 	kill -TERM "${steady[$1]}" || die "fio $1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
 	wait "${steady[$1]}"
 	if grep -v "terminating on signal" "$OUT/fio.$1.err" | grep .; then die "fio $1 failed"; fi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Helpers for all tests, also those without cmocka: repeatable random numbers, and
- * functions that write integers in wire byte order without the code under test.
+ * functions that read and write integers in wire byte order without the code under test.
  */
 #ifndef RNBD_RANDOM_H
 #define RNBD_RANDOM_H

@@ -71,8 +71,9 @@ attach() {
 	echo "$dev"
 }
 
-# detach DEV: detach the disk, which must succeed. The command waits up to 2 s until the disk is not
-# open, because udev opens a disk for a short time after a program has written to it.
+# detach DEV: detach the disk, which must succeed. The command waits up to 2 s (times LAB_SLOW)
+# until no program has the disk open, because udev opens a disk for a short time after a program
+# has written to it.
 detach() {
 	rnbd detach "$1" --wait $((2 * ${LAB_SLOW:-1})) || die "detach of $1 failed"
 	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
@@ -114,8 +115,8 @@ write_received() { grep -q 'rnbdt_request: .* write offset=' /sys/kernel/tracing
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
 # back_since DEV MS: succeed if the disk is live and became live after MS, a time of now_ms; for
-# wait_for. The disk has then been attached again, even if its session has not reconnected, so that
-# the counter of reconnects has not grown.
+# wait_for. This shows that the disk has been attached again. The counter of reconnects does not
+# show this if the session stayed connected.
 back_since() {
 	local age
 	age=$(rnbd list "$1" --json | jq '.[0] | select(.state == "live") | .state_ms') &&
@@ -177,11 +178,11 @@ verify() {
 		{ cat "$OUT/fio.$$.log" "$OUT/fio.$$.err"; die "fio verify $* failed"; }
 }
 
-# rdma_own: print the RDMA objects of this machine, except completion queues: the RDMA core keeps
-# those in a pool after their first use
+# rdma_own: print the numbers of RDMA objects of this machine, except completion queues, which the
+# RDMA core keeps in a pool after their first use
 rdma_own() { rdma_resources | sed 's/ cq [0-9]*//g'; }
 
-# rdma_is TEXT, rdma_own_is TEXT: succeed if these are the RDMA objects; for wait_for
+# rdma_is TEXT, rdma_own_is TEXT: succeed if rdma_resources or rdma_own prints TEXT; for wait_for
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
 rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
 

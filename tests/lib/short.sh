@@ -26,7 +26,7 @@ short_of_memory() {
 # enough_memory: free the memory that short_of_memory has taken
 enough_memory() { umount /run/short || die "umount /run/short"; }
 
-# pattern NAME MIB: print MIB of text that differs for each name and node
+# pattern NAME MIB: print MIB MiB of text that differs for each name and node
 pattern() { yes "$1 of node $NODE" | head -c $(($2 << 20)); }
 
 # write_files DIR NUMBER MIB: start to write NUMBER files concurrently, through the page cache, with

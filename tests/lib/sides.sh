@@ -13,7 +13,8 @@ SIDES=/run/lab/sides
 # side_device [NODE]: print the device of this node, or of NODE
 side_device() { echo "mdl$((2 - ${1-$NODE}))"; }
 
-# sides_begin ARG...: start the other node with the arguments of the script; the devices must exist
+# sides_begin ARG...: on node 2, start node 1, which runs the same script with the same arguments.
+# On node 1 (LAB_SIDE), set only its variables and its exit trap. The devices must exist.
 sides_begin() {
 	NODES=2
 	ADDR=$MDL_TARGET

@@ -10,8 +10,8 @@
 
 ADDR=$MDL_TARGET
 set_host_id
-# rdma_cm derives the path MTU from the MTU of the client's network device. The adapter of the target
-# does not support this path MTU, so rdma_accept() fails at the target.
+# rdma_cm derives the path MTU from the MTU of the client's network device. The adapter of the
+# target does not support this path MTU, so rdma_accept() fails at the target.
 adapter_up profile=minimal
 run rdma link delete mdl0
 run ip link set d0 mtu 9000

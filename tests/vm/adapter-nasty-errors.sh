@@ -15,8 +15,8 @@ target_start
 export_disk disk0 "$(null_disk 64)"
 modprobe rnbd || die "modprobe rnbd failed"
 
-# attached: attach the disk. wait_for repeats the attach, which fails if one of its connections
-# fails.
+# attached: attach the disk. An attach fails if one of its connections fails, and wait_for repeats
+# such an attach.
 attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
 wait_for 30 attached
 

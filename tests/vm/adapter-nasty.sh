@@ -9,8 +9,9 @@
 . ../lib/adapter.sh
 
 # look CASE SEEN: load rdma-model-plant, which looks for the behaviour CASE. The module must see the
-# behaviour if SEEN is Y, and must not see it if SEEN is N. Store the message of the module in $said.
-# If the case fails, add it to $failed and continue. Fail if a device has counted a violation.
+# behaviour if SEEN is Y, and must not see it if SEEN is N. Store the message of the module in
+# $said. If the case fails, add it to $failed and continue. Fail if a device has counted a
+# violation.
 failed=
 look() {
 	local dev
@@ -25,8 +26,8 @@ look() {
 	done
 }
 
-# kind NAME [PARAMETER=VALUE...]: create the devices again, with only this kind of rare behaviour, at
-# its highest rate
+# kind NAME [PARAMETER=VALUE...]: create the devices again, with only this kind of rare behaviour,
+# at its highest rate
 kind() {
 	adapter_again bounce=N "nasty=$1" nasty_rate=1 "${@:2}"
 	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "kinds of nasty behaviour of mdl0"

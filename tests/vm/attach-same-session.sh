@@ -16,7 +16,7 @@ if [ "$NODE" = 1 ]; then
 	sessions=$CFG/exports/disk0/sessions
 	most=0
 	while [ ! -e "$SHARED/end" ]; do
-		# "read" starts no process, so that the loop leaves processor time to the target.
+		# "read" starts no process, so the loop leaves processor time to the target.
 		read -r now <"$sessions"
 		[ "$now" -le "$most" ] || most=$now
 		sleep 0.02
@@ -35,7 +35,7 @@ modprobe rnbd
 
 # twin EPOCH: attach the export once more, in another session with the same session id; store the
 # device in $twin. The first login has the epoch EPOCH. If the target answers BUSY, the tool retries
-# with epoch 1, and the target refuses that.
+# with epoch 1, and the target refuses the login with this old epoch.
 twin() {
 	strike rnbd fixed_session 1000
 	strike rnbd set_epoch 1 "$1"

@@ -7,9 +7,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Delays of a login in ms. SLOW is longer than 15 s, the time after which an end closes the connection
-# to a silent peer if the keep-alive interval is the default. FOREVER is longer than 50 s, after which
-# the client no longer waits for the reply to its login.
+# Delays of a login in ms. SLOW is longer than 15 s, the time after which an end closes the
+# connection to a silent peer if the keep-alive interval is the default. FOREVER is longer than the
+# 50 s for which the client waits for the reply to its login.
 SLOW=17000
 FOREVER=1000000
 

@@ -25,7 +25,7 @@ if [ "$NODE" = 1 ]; then
 		rnbd export enable disk0 || die "enable failed"
 	done
 
-	# Close the session while a write waits to be submitted and its connection still exists: the
+	# Close the session while a write waits to be submitted and its connection still exists; the
 	# target must drop the write without any reply. Disabling the port closes the session;
 	# disabling the export would not.
 	port=$(echo "$CFG"/ports/*)

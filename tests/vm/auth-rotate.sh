@@ -26,8 +26,8 @@ fails() {
 }
 
 # watched STATUS FILE COMMAND...: run the command, which must exit with STATUS, with wiped.so. That
-# library writes a line to $FOUND for each memory block that the command frees, and each message that
-# it receives from a socket, with the secret of FILE in it, and at the end the line "watched".
+# library writes a line to $FOUND for each memory block that the command frees, and each message
+# that it receives from a socket, with the secret of FILE in it, and at the end the line "watched".
 # wiped STATUS FILE COMMAND...: do the same, and fail unless "watched" is the only line
 watched() {
 	local want=$1 file=$2 status
@@ -56,7 +56,7 @@ state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 last_error() { counter "$1" last_error | grep -qF -- "$2"; }
 authenticated() { rnbd show "$1" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p'; }
 # lose DEV: end a connection of the disk. The fault point kill_queue can hit the session of the
-# other disk first, so repeat it until the disk has lost a connection.
+# other disk first, so arm it repeatedly until the disk has lost a connection.
 lose() {
 	local n
 	n=$(counter "$1" connections_lost)
@@ -150,8 +150,8 @@ run rnbd host secret "$HOST" --secret-file "$NEW" --rotate
 same "$(attr old_secret_sessions)" 2 "sessions of the old secret"
 
 note "under load: the old secret at a reconnect, then the new one"
-# kill_queue can also hit the session of the other disk. The target counts that session again after
-# its reconnect.
+# kill_queue can also end a connection of the other disk's session. That session is then missing in
+# old_secret_sessions until it has reconnected.
 reconnect "$a"
 wait_for 20 attr_is old_secret_sessions 2
 run rnbd secret set "$a" --secret-file - <"$NEW"

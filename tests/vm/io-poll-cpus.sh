@@ -23,8 +23,8 @@ for i in 0 1; do
 done
 detach "$dev"
 
-# After a reconnect the client resends the requests that were in flight, through the per-CPU lists of
-# the block layer. A request on the list of a wrong CPU would never be sent.
+# After a reconnect the client resends the requests that were in flight, through the per-CPU lists
+# of the block layer. A request on the list of a wrong CPU would never be sent.
 dev=$(attach disk0 --queues 2 --poll-queues 1) || exit 1
 for cpu in 0 1 2 3; do
 	before=$(counter "$dev" reconnects)

@@ -12,8 +12,8 @@
 # the read. If the lost connection was live for less than 10 s, the client then uses READs of one
 # packet, which succeed.
 
-# With the guard the test runs ROUNDS rounds. The test stops earlier, after at least ENOUGH rounds, as
-# soon as a connection was lost in one of them.
+# With the guard the test runs ROUNDS rounds. The test stops earlier, after at least ENOUGH rounds,
+# as soon as a connection was lost in one of them.
 ROUNDS=10 ENOUGH=10
 [ -z "$LAB_SLOW" ] || ENOUGH=3
 

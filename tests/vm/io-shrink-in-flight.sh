@@ -18,7 +18,7 @@ if [ "$NODE" = 1 ]; then
 	export_disk disk0 /dev/mapper/back
 	lab barrier exported
 
-	# The target delays the first write before it submits it to the storage; the second write
+	# The target delays the first write before its submission to the storage; the second write
 	# waits behind the first.
 	strike rnbd-target delay_submit 1 100000
 	barrier armed

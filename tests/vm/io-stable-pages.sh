@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 300
-# turns: 2
-# adapter: only
+# turns: 4
+# adapter: also
 # short: a client rewrites its pool while RAID 5 writes from it: parity is right if the target copies the data, wrong if it does not
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -30,8 +30,8 @@ checked() {
 }
 
 # rewritten EXPORT TIMES: write to the export while the client overwrites its whole pool, including
-# the data of writes in flight. The target passes the data of up to TIMES writes to the storage without
-# copying them. The parity must be right if TIMES is 0, and wrong otherwise.
+# the data of writes in flight. The target passes the data of up to TIMES writes to the storage
+# without copying them. The parity must be right if TIMES is 0, and wrong otherwise.
 rewritten() {
 	local export=$1 times=$2 dev skipped strays
 

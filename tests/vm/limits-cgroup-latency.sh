@@ -63,8 +63,8 @@ measure() {
 	p99=$(jq '.jobs[0].read.clat_ns.percentile["99.000000"] / 1000 | floor' "$OUT/p99.json")
 	[ "${p99:-0}" -gt 0 ] || die "no p99"
 }
-# stays WHAT: p99 of host 2 must be at most FACTOR times its p99 alone, or at most NOISE ms if NOISE
-# is larger
+# stays WHAT: p99 of host 2 must be at most FACTOR times its p99 alone or NOISE ms, whichever is
+# larger
 stays() {
 	local most=$((alone * FACTOR))
 

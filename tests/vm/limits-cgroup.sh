@@ -100,7 +100,8 @@ note "a cgroup while disks are attached and busy"
 run rnbd host cgroup "$ME" rnbd.slice/rnbd-a.slice
 same "$(effective)" /rnbd.slice/rnbd-a.slice "the cgroup that applies"
 same "$(rnbd host cgroup "$ME")" /rnbd.slice/rnbd-a.slice "the cgroup"
-# The cgroup does not limit the requests that were already in flight: wait until they have completed.
+# The cgroup does not limit the requests that were already in flight: wait until they have
+# completed.
 sleep 2
 before=$(charged $LEAF/io.stat)
 begun=$(bytes "$one")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 540
-# turns: 2
-# adapter: only mlx5 irdma bnxt_re ionic
+# turns: 4
+# adapter: also mlx5 irdma bnxt_re ionic
 # without: event, because a lost message of the connection manager delays an attach by seconds
 # short: each limit of the target refuses what exceeds it, reports it and counts it; a flood of connections keeps no well-behaved client out
 . ../lib/lab.sh

@@ -54,8 +54,8 @@ attach_and_reconnect() {
 	before=$(count half_open)
 	began=${EPOCHREALTIME/[.,]/}
 	modprobe rnbd || die "modprobe rnbd failed"
-	# A machine that is too slow for the flood loses messages of the connection manager. The
-	# test repeats an attach that fails only if messages were retransmitted during the attach.
+	# A machine that is too slow for the flood loses messages of the connection manager. If an
+	# attach fails, the test repeats it only if messages were retransmitted during the attach.
 	for ((tries = $((4 + ${LAB_SLOW:-1})); ; tries--)); do
 		lost=$(resent)
 		dev=$(rnbd attach "$ADDR" disk0 --queues 1 --pool 1M "$@") && break
@@ -83,9 +83,9 @@ rnbd secret generate "$OUT/secret" || die "secret"
 rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
 attach_and_reconnect --secret-file "$OUT/secret"
 
-# In each of two classes (known and new addresses) there can be 256 sessions that are half-open or in
-# teardown, at most 128 of them half-open. The flood, whose addresses are all new, can have left 4096
-# sessions of which only the connection id exists.
+# In each of two classes (known and new addresses) there can be 256 sessions that are half-open or
+# in teardown, at most 128 of them half-open. The flood, whose addresses are all new, can have left
+# at most 4096 sessions of which only the connection id exists.
 need_counter "$(sessions)" -le $((4 * 128 + 4096)) "sessions at most"
 kill "${pids[@]}"
 wait "${pids[@]}"

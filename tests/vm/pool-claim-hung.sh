@@ -11,8 +11,8 @@
 
 # Two disks share a session. The storage of the first disk is suspended while its requests use most
 # of the pool memory that the host may have. Then kill_queue ends the connection. The session must
-# reconnect while the storage still hangs, because requests in the storage delay only the attachment
-# of their own export, and it must get its floor.
+# reconnect and get its floor while the storage still hangs, because requests in the storage delay
+# only the attachment of their own export.
 MIB=$((1 << 20))
 FLOOR=256
 UNITS=2048	# units of 4 KiB in LIMIT

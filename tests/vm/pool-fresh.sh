@@ -11,8 +11,8 @@
 
 # The target reclaims segments only for a session below its share, or for the floor of a login, and
 # normally only from sessions above their shares. The third host requests 3 MiB of the 16 MiB, which
-# is more than its floor and less than its share of a third. It must get and keep 3 MiB while each of
-# the two other hosts requests all memory. The tracepoint rnbdt_reclaim reports the age of each
+# is more than its floor and less than its share of a third. It must get and keep 3 MiB while each
+# of the two other hosts requests all memory. The tracepoint rnbdt_reclaim reports the age of each
 # reclaimed segment and the memory that its session keeps.
 T=/sys/kernel/tracing
 MIB=$((1 << 20))

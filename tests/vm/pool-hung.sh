@@ -12,7 +12,7 @@
 # The time limit for the return of a reclaimed segment does not run while the target holds a request
 # that uses the segment, so slow storage does not end a session. The first host uses the
 # exports "hung" and "disk0", two other hosts use "disk1" and "disk2". The storage of "hung" is
-# suspended with requests that fill the pool. Then the target reclaims memory for the other hosts.
+# suspended, and requests to it fill the pool. Then the target reclaims memory for the other hosts.
 FLOOR=256
 
 set_host_id

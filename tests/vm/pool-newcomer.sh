@@ -9,10 +9,10 @@
 . ../lib/pool.sh
 
 # The target reclaims segments for a session below its share, even if no other session exceeds its
-# share by a whole segment. Here segments have at most 1 MiB, an eighth of a pool. Four sessions hold
-# three segments each, and the fifth only its floor of one segment; together they use all memory
-# except the reserve for floors. When the fifth session begins I/O and requests memory, each of the
-# four has only 0.4 MiB more than its share.
+# share by a whole segment. Here segments have at most 1 MiB, an eighth of a pool. Four sessions
+# hold three segments each, and the fifth only its floor of one segment; together they use all
+# memory except the reserve for floors. When the fifth session begins I/O and requests memory, each
+# of the four has only 0.4 MiB more than its share.
 OLD=4
 MIB=$((1 << 20))
 FLOOR=256 ENOUGH=512	# units of 4 KiB
@@ -35,8 +35,8 @@ for ((i = 1; i <= OLD + 1; i++)); do
 	need "${dev[i]}" pool_units -eq $FLOOR
 done
 
-# no_more_free: succeed if the pools use more than 12 MiB, so that hardly a segment is free apart from
-# the reserve for floors, and nothing is being reclaimed; for wait_for
+# no_more_free: succeed if the pools use more than 12 MiB, so that hardly a segment is free apart
+# from the reserve for floors, and nothing is being reclaimed; for wait_for
 no_more_free() {
 	[ "$(pools_charged)" -gt $((12 * MIB)) ] && ! reclaiming
 }

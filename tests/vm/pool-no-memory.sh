@@ -62,8 +62,8 @@ shares() {
 
 goes_on
 shares
-# fails MODULE N: let on average one in N slab allocations of MODULE fail, and fewer page allocations,
-# while connections are lost repeatedly
+# fails MODULE N: let on average one in N slab allocations of MODULE fail, and fewer page
+# allocations, while connections are lost repeatedly
 fails() {
 	local granted returned before i
 

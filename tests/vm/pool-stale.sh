@@ -108,8 +108,8 @@ peer read-refused
 # that closes (CLOSING), or to a released segment (RELEASED).
 LATE=0 CLOSING=1 RELEASED=2
 
-# reuse ARG CASE COMMAND...: run a case with the rule, without it (reuse_segment ARG), and with it
-# again; run COMMAND before each
+# reuse ARG CASE COMMAND...: run a case with the rule, without the rule (reuse_segment ARG), and
+# with the rule again; run COMMAND before each of the three runs
 reuse() {
 	local hits
 	note "$2: pages are kept until the access ends"

@@ -8,9 +8,9 @@
 . ../lib/pool.sh
 . ../lib/short.sh
 
-# A session must make progress with its floor alone. The target has pool memory only for the floor of
-# the session, because a pool of a fixed size uses the rest. The client writes more data to
-# a file system on the disk than its memory holds, so memory of the client becomes free only when
+# A session must make progress with its floor alone. The target has pool memory only for the floor
+# of the session, because a pool of a fixed size uses the rest. The client writes more data to a
+# file system on the disk than its memory holds, so memory of the client becomes free only when
 # writeback proceeds.
 FLOOR=256
 MIB=$((1 << 20))

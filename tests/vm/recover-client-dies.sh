@@ -27,8 +27,8 @@ if [ "$NODE" = 1 ]; then
 		dmesg | grep "rnbd-target: session" >"$OUT/ended$boot"
 	done
 	# After the first restart the new connection has the same numbers as the old one, so the
-	# connection manager detects that the old one is stale. After the second restart the target
-	# detects the new boot id.
+	# connection manager detects that the old connection is stale. After the second restart the
+	# target detects the new boot id.
 	grep -q 'the client disconnected' "$OUT/ended1" || die "the first session did not end by a disconnect"
 	grep -q 'the client has restarted' "$OUT/ended2" || die "the second session did not end because of a new boot id"
 	barrier end 120

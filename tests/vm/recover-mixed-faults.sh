@@ -9,7 +9,8 @@
 . ../lib/rnbd.sh
 
 # Node 2 decides which fault happens next. Node 1 executes the operations that node 2 requests in
-# $SHARED, one at a time, and continues with the next one after it was killed and restarted.
+# $SHARED, one at a time. After node 1 was killed and restarted, it continues with the next
+# operation.
 KINDS=(kill-queue fail-post drop-reply hold-bio hold-submit cut loss delay device-target
 	device-client export port reload target-dies storage forced)
 MINUTES=${1-0}

@@ -74,10 +74,10 @@ no_disk() {
 	[ -z "$(ls -d /sys/block/rnbd* 2>/dev/null)" ]
 }
 
-# logins END - attach repeatedly while allocations fail at END. Each attach must succeed, or fail with
-# one line of error; after each attach, all disks are detached. If the netlink acknowledgment cannot
-# be allocated, an attach fails although the disk was attached, or a detach although the disk was
-# detached.
+# logins END - attach repeatedly while allocations fail at END. Each attach must succeed, or fail
+# with one line of error; after each attach, all disks are detached. If the netlink acknowledgment
+# cannot be allocated, an attach fails although the disk was attached, or a detach although the disk
+# was detached.
 logins() {
 	local dev good=0 bad=0
 	for _ in $(seq $TRIES); do

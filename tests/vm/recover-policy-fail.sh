@@ -229,7 +229,7 @@ deactivate "$dev"
 seen=$(counter "$dev" attempt)
 lab barrier deactivated
 lab barrier enabled
-# If the deactivated disk reconnected, it would do so before this attach succeeds.
+# Attach another disk first, so that a deactivated disk that still retries has time for an attempt.
 other=$(attach held --queues 2) || exit 1
 need "$dev" attempt -eq "$seen"
 same "$(counter "$dev" state)" failed state

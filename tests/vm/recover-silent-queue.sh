@@ -7,12 +7,12 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The client probes a connection that has a request older than one keep-alive interval.
+# The client probes a connection that has an unanswered request older than one keep-alive interval.
 # Keep-alives use only the first connection, so only the probe can detect that the target has become
 # silent on the second connection. nft drops the packets with SENDs of the target to the queue pair
-# of the second connection. All other packets arrive, also acknowledgments, so the device of the
-# client reports no error.
-KEEPALIVE=500			# ms; short: the probe fails before the target stops to resend SENDs
+# of the second connection. All other packets arrive, including acknowledgments, so the device of
+# the client reports no error.
+KEEPALIVE=500			# ms; short: the probe fails while the target still resends SENDs
 HELD=$((8 * KEEPALIVE))		# ms; longer than the limit for a silent peer, 3 intervals
 
 set_host_id
@@ -89,6 +89,13 @@ nft add rule ip silent input udp dport 4791 @th,64,8 0x00-0x05 @th,104,24 "${pai
 began=$(now_ms)
 on_second dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct status=none 2>"$OUT/dd" &
 reader=$!
+# Further requests let the target hear the client, so that the target, whose time limit for a silent
+# peer is the same, does not close the connection first.
+for at in 1 2; do
+	sleep 0.4
+	on_second dd if="$dev" of=/dev/null bs=4k count=1 skip=$at iflag=direct status=none 2>"$OUT/dd-$at" &
+	readers[at]=$!
+done
 wait_for 20 counter_over "$dev" connections_lost 0
 took=$(($(now_ms) - began))
 need_counter "$(packets dropped)" -gt 0 "packets that were dropped"
@@ -101,6 +108,7 @@ dmesg_has 'no keep-alive from the peer' || die "the log lacks the reason"
 live() { [ "$(counter "$dev" state)" = live ]; }
 wait_for 60 live
 wait $reader || die "the read failed: $(cat "$OUT/dd")"
+wait "${readers[@]}" || die "a further read failed: $(cat "$OUT"/dd-*)"
 wait_for 20 connections_are 2
 need "$dev" connections_lost -eq 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=4m

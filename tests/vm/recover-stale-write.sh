@@ -7,12 +7,12 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# A fault point delays one write at the target, and until then the client loses its queue pair or the
-# disk is deactivated. Each of three mechanisms prevents that this write overwrites newer data. A round
-# without the mechanism shows the damage:
+# A fault point delays one write at the target. During the delay the client loses its queue pair, or
+# the disk is deactivated. Each of three mechanisms prevents that this write overwrites newer data.
+# A round without the mechanism shows the damage:
 #
-# - drain: the client reconnects. The new attachment must wait until a write that is delayed after
-#   the check of the epoch, as by slow storage, has ended.
+# - drain: the client reconnects. The target must not grant the new attachment until a write that is
+#   delayed after the check of the epoch, as by slow storage, has ended.
 # - check: the administrator deactivates the disk, so the write fails at the client. If the write is
 #   delayed at the target before the check of the epoch, as by a slow thread, the check must drop
 #   it.
@@ -81,16 +81,17 @@ put() {
 		dd of="$1" bs=4k seek=$BLOCK count=1 iflag=fullblock oflag=direct status=none
 }
 
-# both: like an application, write generation 2 over the first path, repeat it over the other path
-# if it fails, and then write generation 3 over the other path
+# both: like an application, write generation 2 over the first path, repeat the write over the other
+# path if it fails, and after that write generation 3 over the other path
 both() {
 	put "$dev" 2 2>/dev/null || put "$other" 2 || return 1
 	put "$other" 3
 }
 
 # one ROUND ATTACH-OPTIONS...: write generation 1, and then generation 2, which the target delays
-# while the connection is lost or the disk is deactivated; except in the gone rounds, write generation
-# 3 after that; set $found to the generation on the disk
+# while the connection is lost or the disk is deactivated. Except in the gone rounds, write
+# generation 3 when the write of generation 2 has ended at the client. Set $found to the generation
+# on the disk.
 one() {
 	local round=$1 pid
 	shift

@@ -118,7 +118,7 @@ checker=$!
 wait_for 20 completed_over "$one" $(($(completed "$one") + 50))
 take_away
 stays_away
-# No request of the disk completes while it waits.
+# No request of the disk may complete while the disk waits for its export.
 n=$(completed "$one")
 wait_for 20 counter_over "$one" attempt $(($(counter "$one" attempt) + 1))
 same "$(completed "$one")" "$n" "requests of $one that were completed without its export"

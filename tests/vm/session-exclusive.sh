@@ -22,8 +22,8 @@ pair() { lab barrier "$1" --nodes 1,3 --timeout 120 || die "barrier $1"; }
 
 state_is() { [ "$(counter "$dev" state)" = "$1" ]; }
 
-# refused_with TEXT EXPORT: an attach must be refused with one line that names the export and contains
-# TEXT
+# refused_with TEXT EXPORT: an attach must be refused with one line that names the export and
+# contains TEXT
 refused_with() {
 	local said
 	said=$(rnbd attach "$ADDR" "$2" 2>&1) && die "$2 is attached"

@@ -60,8 +60,8 @@ overtake() {
 	local one two before checker attach
 	one=$(attach one) || exit 1
 	before=$(completed "$one")
-	# The data of these writes travel inside frames. So a write that fails early need not wait
-	# until its SEND has completed.
+	# The data of these writes travel inside frames. So the deactivation can fail a write before
+	# its SEND has completed.
 	taskset -c "$cpu" gencheck run --journal /dev/shm/one --writer 2 --threads 4 --io 1 --mix 0:100:0 \
 		--time 100000 "$one" >"$OUT/run-one" 2>&1 &
 	checker=$!

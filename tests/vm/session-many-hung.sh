@@ -7,10 +7,9 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Disks whose storage hangs leave tags and pool space to the other disks of their session,
-# and no operation on a disk waits for another disk. A request that fails before its reply
-# arrives leaves an orphan: its tag and its pool space stay reserved until the target has answered
-# the request.
+# Disks whose storage hangs must not use all tags and pool space of their session, and no operation
+# on a disk may wait for another disk. A request that fails before its reply arrives becomes an
+# orphan: its tag and its pool space stay reserved until the target has answered the request.
 HUNG=40
 
 set_host_id
@@ -52,8 +51,8 @@ wait_for 60 all_wait
 note "requests in flight: $(for dev in "${hung[@]}"; do waiting "$dev"; done | sort -n | uniq -c | awk '{ printf "%s%d disks with %d", (NR > 1 ? ", " : ""), $1, $2 }')"
 
 # soon COMMAND...: the command must succeed within 30 s. The storage hangs until the test resumes
-# it, so a command that waits for it never succeeds. RNR NAKs of a nasty adapter can delay each
-# command by seconds; "make bench" has limits for an adapter that is not nasty.
+# it, so a command that waits for the storage never succeeds. RNR NAKs of a nasty adapter can delay
+# each command by seconds; "make bench" has limits for an adapter that is not nasty.
 soon() {
 	local began=${EPOCHREALTIME/[.,]/} limit=$((30000 * ${LAB_SLOW:-1})) took
 	"$@" || die "failed: $*"

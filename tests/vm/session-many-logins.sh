@@ -9,7 +9,8 @@
 . ../lib/rnbd.sh
 
 # Each disk has a session of its own, with one connection and a small pool. The target has its
-# default limits. It answers a login that exceeds a limit with BUSY, and the client retries the login.
+# default limits. It answers logins beyond the rate limit, and connections beyond the limits on
+# half-open connections, with BUSY, and the client retries.
 SESSIONS=200
 [ -z "${LAB_SLOW-}" ] || SESSIONS=50
 # Concurrent attaches; fewer than half_open_host_max

@@ -7,8 +7,8 @@
  * leak only if such a module is in the stack of the allocation.
  *
  * `fault=late-packet` commits no fault: while the module is loaded, it delays
- * soft-RoCE for some packets between two steps: soft-RoCE has queued the packet,
- * and will use the queue pair of the packet. In that time a test destroys the
+ * soft-RoCE for some packets, after soft-RoCE has queued the packet and before
+ * it uses the queue pair of the packet. During the delay a test can destroy the
  * queue pair.
  */
 
@@ -116,7 +116,7 @@ static noinline void fault_leak(void)
 			pr_info("not even leaked\n");
 }
 
-/* Delay a soft interrupt after it queued a packet, before it schedules the queue pair's task. */
+/* Delay some soft interrupts after they queued a packet, before they schedule the task of its QP. */
 static int late_pre(struct kprobe *probe, struct pt_regs *regs)
 {
 	static atomic_t seen;

@@ -9,12 +9,12 @@
  * these values. If the decoder refuses the message, it must leave the result unchanged.
  *
  * Ownership: the program that is linked with these files provides hostile_assert.h in its include
- * path. This header defines the assertions assert_true(), assert_false(), assert_null(),
+ * path. hostile_assert.h defines the assertions assert_true(), assert_false(), assert_null(),
  * assert_int_equal(), assert_int_not_equal(), assert_in_range(), assert_ptr_equal(),
  * assert_memory_equal(), fail() and fail_msg(); the program need not continue after a failed one.
- * The header also defines hostile_original(at), an address at which the byte of the message at @at
- * can still be read after a decoder has read it; and hostile_forbid(at, bytes), which these files
- * call for bytes that no decoder needs to read.
+ * hostile_assert.h also defines hostile_original(at), an address at which the byte of the message
+ * at @at can still be read after a decoder has read it; and hostile_forbid(at, bytes), which these
+ * files call for bytes that no decoder needs to read.
  *
  * Concurrency: one thread; the world and the random numbers are global.
  * Errors: an assertion fails if a property does not hold.
@@ -54,7 +54,7 @@ struct world {
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;
 	u32 nr_segments;	/* segments that the client has received */
-	bool is_target;	/* takes proofs of clients */
+	bool is_target;	/* a PROOF is decoded as that of a client, which has a nonce */
 	u16 slots;
 	u32 seq;
 	u32 attempt;

@@ -9,7 +9,7 @@
 
 #include "hostile.h"
 
-/* status_known(): any status of the protocol; status_of_request(): one of replies to requests */
+/* status_known(): any status of the protocol; status_of_request(): one that a REPLY can have */
 bool status_known(u16 status);
 bool status_of_request(u16 status);
 

@@ -135,7 +135,7 @@ static enum rnbd_proto_err take_capacity(const struct rnbd_ctl_entry *entry)
 		return fault;
 	}
 	check_handle(&info.handle);
-	/* the decoder accepts any capacity; rnbd_capacity_ok() checks it against the export */
+	/* the decoder accepts any capacity; rnbd_capacity_ok() checks it against the block size */
 	assert_int_equal(rnbd_capacity_ok(info.capacity, block),
 			 info.capacity && !(info.capacity >> 63) && info.capacity % block == 0);
 	rnbd_encode_capacity(&again, &info);

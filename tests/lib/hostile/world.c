@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Draw a random state on which both ends have agreed (struct world). The messages use the same
- * generator of random numbers.
+ * Draw a random state on which both ends have agreed (struct world). The functions that build and
+ * damage messages use the same generator of random numbers.
  */
 #include "hostile_assert.h"
 #include "hostile.h"
@@ -72,7 +72,7 @@ void draw_pool(void)
 	}
 }
 
-/* A valid name of an export, padded. */
+/* Draw a valid name of an export, padded with zeros. */
 void draw_name(char *name)
 {
 	u32 i, len = 1 + below(63);
@@ -127,7 +127,7 @@ void draw_world(void)
 
 	exp->block_mask = block - 1;
 	switch (below(3)) {
-	case 0: /* as large as can be */
+	case 0: /* the largest valid capacity */
 		exp->capacity = (U64_MAX / 2) & ~(u64)exp->block_mask;
 		break;
 	case 1:

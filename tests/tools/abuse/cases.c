@@ -3,10 +3,10 @@
  * Break every rule of every attribute and header, one rule at a time.
  *
  * Operation: each command has a list of attributes with their types and limits, and a valid
- * message. The module accepts the attributes of the valid message and then returns a known
- * errno, because its address has no route or its disk does not exist. A value at a limit must
- * give that errno. A value beyond the limit must be rejected with an error message. Generic netlink
- * itself rejects unknown commands and incomplete headers, without an error message.
+ * message. The module accepts the attributes of the valid message and then returns a known errno
+ * (@beyond), for example because no route leads to the address or the disk does not exist. A value
+ * at a limit must give that errno. A value beyond the limit must be rejected with an error message.
+ * Generic netlink itself rejects unknown commands and incomplete headers, without an error message.
  * Errors: a wrong reply is printed, and the next case runs.
  */
 #include <errno.h>
@@ -30,7 +30,7 @@ enum kind { STRING, U16, U32, U64, BYTES };
  * @kind: Attribute type
  * @flags: NEEDED, MASK
  * @min: Smallest valid value
- * @max: Largest valid value; STRING: most characters; BYTES: exact length in bytes
+ * @max: Largest valid value; STRING: largest number of characters; BYTES: exact length in bytes
  * @step: Valid values are multiples of this number; 0: no restriction
  * @valid_text: Valid text, for STRING
  */
@@ -226,7 +226,7 @@ static void put_number(struct message *msg, const struct field *f, uint64_t valu
  * Cases of a field
  */
 
-/* Send the valid message with @data in @f; expect the usual errno if @ok, else a rejection. */
+/* Send the valid message with @data in @f; expect errno @c->beyond if @ok, else a rejection. */
 static void try_bytes(const struct command *c, const struct field *f, const char *what,
 		      const void *data, size_t len, bool ok)
 {
@@ -433,7 +433,7 @@ static void cases_of_form(const struct command *c)
 	for (i = NLMSG_LENGTH(GENL_HDRLEN); i < all; i++) {
 		fill_valid(&msg, c, NULL);
 		msg.len = i;
-		/* the padding of the last attribute may be missing */
+		/* if only padding of the last attribute is missing, the module may accept it */
 		expect(&msg, label("%s: %u bytes of %zu", c->name, i, all), EINVAL,
 		       i + NLA_ALIGNTO > all ? c->beyond : EINVAL, true);
 	}

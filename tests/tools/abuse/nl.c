@@ -98,8 +98,8 @@ static void take_tlvs(const uint8_t *at, size_t left, struct answer *answer)
 }
 
 /*
- * Record the ids and the disk of a message. The attribute numbers are those of the client's
- * family; no caller uses these results for a message of the target's family.
+ * Record whether a message contains an id, and the name of its disk. The attribute numbers are
+ * those of the client's family; no caller uses these results for a message of the target's family.
  */
 static void take_message(const struct nlmsghdr *hdr, struct answer *answer)
 {

@@ -4,11 +4,13 @@
  *
  * Operation: most processes create, set, enable, link, read and remove exports, hosts and ports
  * with the same few names in random order. The other processes attach these exports over an
- * address of the same machine, read a block, list, discover and detach. An operation may fail,
- * but only with an errno that the work of another process can cause, and each kind of operation
- * must succeed at least once. The caller removes the objects that are left at the end.
+ * address of the same machine, read a block, list, discover and detach. An operation on the
+ * objects may fail only with an errno that the work of another process can cause. A netlink
+ * command may fail with any errno, but with an error message; a read of a block may fail. Each kind
+ * of operation must succeed at least once. The caller removes the objects that are left at the end.
  * Concurrency: processes; they share counters.
- * Errors: an unexpected errno, or a process that does not finish in time, is printed.
+ * Errors: an unexpected errno, a missing error message, or a process that does not finish in time
+ * is printed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -58,7 +58,7 @@ static size_t random_data(uint8_t *to)
 	return len;
 }
 
-/* Add an attribute with its proper size and a plausible value. */
+/* Add an attribute with a plausible value and its proper size (RNBD_ATTR_SECRET: a wrong size). */
 static void sensible_attr(struct message *msg, uint16_t attr)
 {
 	uint64_t value = one_in(4) ? roll(&seed) : 1u << below(21);
@@ -127,8 +127,8 @@ static void likely_attr(struct message *msg, uint8_t cmd)
 }
 
 /*
- * Add the attributes that an attach or a discovery requires: without them the module rejects the
- * message before it checks the other attributes.
+ * Add the attributes that an attach or a discovery requires, but not always RNBD_ATTR_EXPORT.
+ * Without them the module rejects the message before its last checks of the other attributes.
  */
 static void some_sense(struct message *msg, uint8_t cmd)
 {

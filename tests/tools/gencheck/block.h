@@ -53,7 +53,7 @@ struct stamp {
 /**
  * enum content - classification of the contents of a block
  * @CONTENT_UNIFORM: All bytes are equal
- * @CONTENT_ALIEN: No sector has a valid tag
+ * @CONTENT_ALIEN: No sector has a valid tag, and not all bytes are equal
  * @CONTENT_MIXED: Sectors of several writes, or of one write and sectors whose bytes are all equal
  * @CONTENT_CORRUPT: All valid tags belong to one write, but other bytes are wrong
  * @CONTENT_WHOLE: All bytes belong to one write

@@ -3,8 +3,9 @@
  * The disk under test: a block device or a file.
  *
  * Operation: I/O is synchronous and bypasses the page cache unless --buffered is given. A failed
- * operation is counted under its errno, and retried with --on-error=retry. The thread pauses after
- * a failure before it continues, because operations on a lost disk fail immediately.
+ * operation is counted under its errno, and retried with --on-error=retry. Before it retries, or
+ * continues with --on-error=continue, the thread pauses, because operations on a lost disk fail
+ * immediately.
  *
  * Ownership: the caller owns the buffers and the file descriptor.
  * Concurrency: any number of threads.

@@ -129,7 +129,7 @@ void journal_sync_head(struct journal *j)
 /* --- files --------------------------------------------------------------- */
 
 /**
- * journal_make() - make a journal without any writes
+ * journal_make() - make a journal that does not contain any writes yet
  * @path: File name; an existing journal is replaced
  * @layout: Area of the disk that the journal covers
  * @io: Method by which the journal will be updated
@@ -142,7 +142,7 @@ int journal_make(const char *path, const struct layout *layout, enum journal_io 
 	int fd, err = 0;
 
 	/*
-	 * Write a new file and rename it: another process may have the old journal open, and a
+	 * Write a new file and rename it: another process can have the old journal open, and a
 	 * killed process must leave a complete journal, the old one or the new one.
 	 */
 	if (snprintf(unfinished, sizeof(unfinished), "%s.%d.new", path, getpid()) >=
@@ -277,7 +277,7 @@ void journal_close(struct journal *j)
 	j->fd = -1;
 }
 
-/* Begin a run: reset the counters in the journal, and add @writer to the writers that it knows. */
+/* Begin a run: reset the counters in the journal, and add @writer to its mask of writers. */
 void journal_take_up(struct journal *j, unsigned int writer)
 {
 	j->head->writers |= 1ull << writer;
@@ -320,8 +320,8 @@ void journal_issue(struct journal *j, uint64_t address, unsigned int n, unsigned
 		versions[i] = version_make(version_generation(get(&entry->issued)) + 1, writer);
 		set(&entry->issued, versions[i]);
 		/*
-		 * equal: a killed process did not clear pending in journal_ack(), so no version is
-		 * in doubt
+		 * pending and acked are equal if a process was killed in journal_ack() between the
+		 * two stores: then no version is in doubt
 		 */
 		if (!get(&entry->pending) || get(&entry->pending) == get(&entry->acked))
 			set(&entry->doubt, versions[i]);
@@ -418,7 +418,7 @@ void journal_expect(const struct journal *j, uint64_t address, const struct rule
 	expect->writers = j->head->writers;
 	expect->acked = get(&entry->acked);
 	expect->pending = get(&entry->pending);
-	/* equal: a process was killed in journal_ack() before it cleared pending */
+	/* equal: a process was killed in journal_ack() between the stores to acked and pending */
 	if (expect->pending == expect->acked)
 		expect->pending = 0;
 	expect->doubt = expect->pending ? get(&entry->doubt) : 0;

@@ -49,7 +49,8 @@ struct layout {
  * @runs: Number of runs
  * @flushed_seq: Writes whose acknowledgment has this number or a lower one are durable
  * @started_ns: Start of the last run in ns, CLOCK_REALTIME
- * @counters: Counters of the last run; with pwrite() the file gets them once a second
+ * @counters: Counters of the last run; with pwrite() they are written to the file once a second,
+ *	after each flush and at the end
  */
 struct journal_head {
 	uint64_t magic;

@@ -74,7 +74,7 @@ static bool acceptable(const struct expect *expect, uint64_t version)
 		return false;
 	if (version == expect->doubt || version == expect->pending)
 		return expect->pending != 0;
-	/* the journal does not record the writers of versions between the recorded ones */
+	/* between the recorded versions, accept any known writer: the journal does not record it */
 	if (expect->may_go_back)
 		return generation > version_generation(lowest);
 	return expect->pending && generation > version_generation(expect->doubt) &&

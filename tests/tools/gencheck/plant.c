@@ -5,11 +5,12 @@
  *
  * Operation: plant reads the right version of a block from the journal, makes wrong contents of the
  * requested kind, and writes them to the disk without changing the journal. It rejects a fault that
- * verify would accept: for example, only a block that was written twice can be made old. "any"
- * selects the first suitable block. show may be used while gencheck run uses the same journal.
+ * verify would accept: for example, only a block that was written at least twice can be made old.
+ * "any" selects the first suitable block. show may be used while gencheck run uses the same
+ * journal.
  *
  * Ownership: all objects end with the command.
- * Concurrency: one thread. gencheck run must not use the journal during plant.
+ * Concurrency: one thread. plant fails while gencheck run uses the journal.
  * Errors: EXIT_USAGE if no block is suitable.
  */
 #include <errno.h>

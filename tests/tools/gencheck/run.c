@@ -11,8 +11,8 @@
  * Ownership: each thread has its own buffer and its own random numbers.
  * Concurrency: threads share only the head of the journal and the counters. The main thread only
  * watches the clock.
- * Errors: --on-error determines the reaction to a failed operation. Wrong data ends the run
- * immediately, so that no write destroys the evidence.
+ * Errors: --on-error determines the reaction to a failed operation. After wrong data, no thread
+ * begins a further operation, so that no write destroys the evidence.
  */
 #include <errno.h>
 #include <inttypes.h>

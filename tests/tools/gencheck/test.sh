@@ -151,7 +151,7 @@ started() {
 for round in 1 2 3 4 5 6 7 8; do
 	io=auto least=$((round * 10))
 	# With pwrite do not wait for writes: their number is in the head of the journal, which is
-	# written only once a second.
+	# written to the file only once a second and after a flush.
 	[ $((round % 2)) = 0 ] && io=pwrite least=0
 	runs=$(look runs)
 	"$GENCHECK" run "${j[@]}" --journal-io $io --time 600 "${direct[@]}" "$disk" >/dev/null 2>&1 &

@@ -9,7 +9,8 @@
  *
  * Ownership: journals and the buffer end with the command.
  * Concurrency: one thread.
- * Errors: a block that cannot be read is counted and skipped, unless --on-error=stop. Wrong blocks
+ * Errors: with --on-error=continue, a block that cannot be read is counted and skipped. Otherwise
+ * it ends the command, with --on-error=retry only after the time limit of the retries. Wrong blocks
  * are always counted, but printed only up to --limit.
  */
 #include <stdio.h>

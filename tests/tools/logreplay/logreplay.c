@@ -8,7 +8,7 @@
  * Documentation/admin-guide/device-mapper/log-writes.rst defines the format: a sector with the head
  * of the log, then for each entry a sector that describes the entry, and the data of the entry.
  *
- * Ownership: one buffer, of the size of the largest piece copied at once.
+ * Ownership: static buffers for the sector of an entry and for the piece of data that is copied.
  * Concurrency: none; the log must not be in use.
  * Errors: a message that names the file, exit code 1. An inconsistent log is rejected.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compute the MACs by which a host proves its secret, as
+ * Compute the MACs that prove the knowledge of the secret of a host, or of a session key, as
  * Documentation/reference/protocol-authentication.rst defines them. The code uses the tests' own
  * SHA-256 and not the kernel's crypto API.
  *

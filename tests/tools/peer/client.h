@@ -76,10 +76,10 @@ void client_add_request(struct frame *f, struct rnbd_req_entry entry);
 void client_build(struct frame *f, enum base which, const char *export);
 
 /* client_pool.c */
-#define FLOOR		64	/* initial pool of an elastic session, in units */
+#define FLOOR		64	/* initial pool of a session of struct lease, in units */
 #define CEILING		1024
 
-/* A session with an elastic pool; @slots: bit mask of the slots for which it has a segment */
+/* A session whose pool grows and shrinks; @slots: bit mask of the slots that have a segment */
 struct lease {
 	struct conn c;
 	uint64_t slots;
@@ -114,7 +114,7 @@ bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t sl
  * @more: Further connections; element i has the connection number i + 1
  * @nr_more: Number of further connections
  * @reclaimed: Bit mask of the slots whose segments the target reclaims
- * @released: Bit mask of the slots that the client has returned, until RELEASED arrives
+ * @released: Bit mask of the slots whose segments the client has released, until RELEASED arrives
  * @busy: For each connection, bit mask of the tags of requests that have no reply yet
  * @queried: Bit mask of the connections with a QUERY that has no answer yet
  * @answers: Number of received frames

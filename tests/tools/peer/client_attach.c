@@ -10,7 +10,7 @@
 
 #define FIRST_ID	0x100	/* id of the first of several requests */
 #define BUSY_TRIES	200
-#define MANY		24	/* exports of hostile-client.sh, more than RNBD_CTL_OPEN_MAX */
+#define MANY		24	/* exports many0 to many23; more than RNBD_CTL_OPEN_MAX */
 
 static struct rnbd_req_entry read_of(uint16_t index, uint32_t generation)
 {
@@ -30,7 +30,7 @@ static void must_read(struct conn *c, uint16_t index, uint32_t generation, uint1
 		      status, want);
 }
 
-/* Send one request; the target must end the session because of its handle. */
+/* Send one request; the target must end the session because the handle in it is invalid. */
 static void must_end(struct conn *c, uint16_t index, uint32_t generation)
 {
 	struct frame f;
@@ -57,7 +57,10 @@ static bool must_detach(struct conn *c, uint16_t index, uint32_t generation, uin
 				       index, generation, status, want);
 }
 
-/* Attach at an index whose former attachment may still drain: retry on BUSY. Return the status. */
+/*
+ * Attach at an index whose former attachment possibly still drains: after BUSY, retry with the next
+ * generation. Return the status.
+ */
 static int attach_after(struct conn *c, uint16_t index, uint32_t *generation, const char *export)
 {
 	int status = RNBD_ST_BUSY, tries;
@@ -80,7 +83,10 @@ static bool attach_patiently(struct conn *c, uint16_t index, uint32_t *generatio
 	return !status || amiss("index %u: not attached again, status %d", index, status);
 }
 
-/* A detached handle gets status CLOSED; a handle that was never granted ends the session. */
+/*
+ * For a detached handle, the target answers a READ with CLOSED and a DETACH with NO_ATTACH. A READ
+ * with a handle that was never attached ends the session.
+ */
 static void attach_again(struct conn *c)
 {
 	uint32_t generation = HANDLE_GENERATION;
@@ -119,7 +125,7 @@ static void attach_repeated(struct conn *c)
 	session_lives(c);
 }
 
-/* The same ATTACH twice in one frame, before the first reply. */
+/* The same ATTACH twice in one frame, before the first reply: both get the same reply. */
 static void attach_repeated_at_once(struct conn *c)
 {
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
@@ -155,7 +161,7 @@ static void attach_lower(struct conn *c)
 	session_lives(c);
 }
 
-/* A lower generation is refused even after the detach. */
+/* An ATTACH with a lower generation is refused even after the higher one was detached. */
 static void attach_lower_detached(struct conn *c)
 {
 	int status;
@@ -247,7 +253,7 @@ static void attach_16(struct conn *c)
 	session_lives(c);
 }
 
-/* Send one open control request too many: the session ends, possibly after replies to others. */
+/* Send one control request too many at once: the session ends, possibly after some replies. */
 static void attach_17(struct conn *c)
 {
 	struct ctl entry;
@@ -291,7 +297,10 @@ static void attach_two(struct conn *c)
 	}
 	if (replies != 2)
 		amiss("%u replies", replies);
-	/* The second export is read-only; its detach does not affect the first attachment. */
+	/*
+	 * The second export is read-only. The DETACH of its attachment must not affect the first
+	 * attachment.
+	 */
 	entries[1].index = htole16(OTHER_INDEX);
 	if (simple_request(c, entries[1]) != RNBD_ST_READONLY)
 		amiss("a WRITE to an export that is read-only");
@@ -300,7 +309,7 @@ static void attach_two(struct conn *c)
 	session_lives(c);
 }
 
-/* A read-only attachment of a writable export must reject a WRITE. */
+/* The target must reject a WRITE that uses a read-only attachment of a writable export. */
 static void attach_readonly(struct conn *c)
 {
 	struct rnbd_req_entry entry = req_entry(RNBD_OP_WRITE, 0, 5, 0, 4096, 12);
@@ -406,7 +415,7 @@ static void attach_detach_at_once(struct conn *c)
 	session_lives(c);
 }
 
-/* DETACH with requests in flight: each gets a reply; DETACHED can arrive before these replies. */
+/* DETACH with requests in flight: each request gets a reply, possibly after DETACHED. */
 static void detach_under_way(struct conn *c)
 {
 	uint32_t replies = 0, at, len, i, done = 0;
@@ -447,7 +456,10 @@ static void detach_under_way(struct conn *c)
 	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
 }
 
-/* Send more DETACHs than requests may be open: a DETACH of an attachment is not counted as open. */
+/*
+ * Send more DETACHs than RNBD_CTL_OPEN_MAX: a DETACH of an existing attachment does not count
+ * towards this limit of open control requests.
+ */
 static void detach_many(struct conn *c)
 {
 	struct rnbd_ctl_handle h;
@@ -512,7 +524,7 @@ static void detach_closed(struct conn *c)
 static const struct attach_story {
 	const char *name;
 	void (*run)(struct conn *c);
-	const char *export;	/* for the session; default: "hostile" */
+	const char *export;	/* first export of the session; default: "hostile" */
 } stories[] = {
 	{ "attach-again", attach_again },
 	{ "attach-over", attach_over },

@@ -130,7 +130,7 @@ static bool admit(struct proven *p)
 
 /*
  * Expect a refusal with status AUTH. If a login was refused, the target must also disconnect, but
- * only after a while.
+ * not within REFUSED_MS.
  */
 static void turned_away(struct conn *c, uint16_t type)
 {
@@ -186,7 +186,7 @@ enum how {
 static const struct {
 	const char *name;
 	enum how how;
-	const char *why;	/* reason for a close without an answer; NULL: there is an answer */
+	const char *why;	/* error that ends the connection; NULL: the target answers */
 } proofs[] = {
 	{ "auth-admitted", ADMITTED },
 	{ "auth-wrong-bit", BIT },
@@ -373,7 +373,10 @@ static void fresh_pool(void)
 	}
 }
 
-/* The test script changes the secret of the host during the session. */
+/*
+ * The test script changes the secret of the host during the session. The target must end the
+ * session, and refuse a proof with the former secret.
+ */
 static void secret_changed(void)
 {
 	static struct proven p;

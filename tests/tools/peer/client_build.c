@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Valid frames of a client; the cases change them. */
+/* Frames for the cases, which change them: valid frames of a client, and a few others. */
 #include <string.h>
 
 #include "client.h"

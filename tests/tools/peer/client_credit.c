@@ -8,9 +8,9 @@
 #include "client.h"
 
 /*
- * Send a few frames more than there are credits; RDMA delays these frames until the target posts
- * slots again. The target cannot detect this violation, because it has returned credits in the
- * meantime, so the session must continue.
+ * Send a few frames more than there are credits. RDMA delays these last frames until the target
+ * posts slots again, and by then the target has returned credits for them. So the target cannot
+ * detect this violation, and the session must continue.
  */
 static void overrun(void)
 {
@@ -48,8 +48,8 @@ static void overrun_far(void)
 }
 
 /*
- * The client returns no credits. So the target has none left, cannot return any to the client, and
- * must detect the frames that the client sends without a credit.
+ * The client returns no credits. So the target uses up its own credits, can no longer return
+ * credits to the client, and must detect the frames that the client sends without a credit.
  */
 static void credits_none(void)
 {
@@ -145,7 +145,7 @@ static void no_credits(void)
 
 static void credits_lies(void)
 {
-	/* some devices report an error first */
+	/* accept any reason: some devices report an error before the target detects the lie */
 	starve(LIAR, "*");
 }
 

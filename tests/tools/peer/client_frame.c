@@ -272,7 +272,7 @@ static const struct frame_case {
 
 /*
  * Wait for the reply to an ATTACH or DETACH. The reply must name the handle that the patched frame
- * contains.
+ * contains. For an UNKNOWN entry, wait for nothing.
  */
 static void await_answer(struct conn *c, const struct frame_case *fc, const struct frame *f)
 {

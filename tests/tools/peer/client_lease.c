@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of an elastic pool: segments that the client releases twice, does not hold, or uses after
- * the release, and a client that requests memory without end. No other session needs the memory, so
- * only the rate limit of grants can delay a grant.
+ * Cases of an elastic pool, which grows and shrinks: segments that the client releases twice, does
+ * not hold, or uses after the release, and a client that requests memory without end. No other
+ * session needs the memory, so only the rate limit of grants can delay a grant.
  */
 #include <string.h>
 
@@ -136,7 +136,7 @@ static void release_reserved(struct lease *l)
 	must_lose(l, &f, RESERVED);
 }
 
-/* Two RELEASEs of a segment in one frame. */
+/* Send two RELEASEs of a segment in one frame: the target must end the session. */
 static void release_twice(struct lease *l)
 {
 	struct frame f;
@@ -186,7 +186,7 @@ static void release_former(struct lease *l)
 	must_lose(l, &f, HANDLE);
 }
 
-/* A request into a segment whose release was confirmed. */
+/* Send a request that names a segment after its RELEASED: the target must end the session. */
 static void use_released(struct lease *l)
 {
 	struct frame f;
@@ -200,8 +200,8 @@ static void use_released(struct lease *l)
 }
 
 /*
- * Use a segment after RELEASE and before RELEASED. The target can still send RELEASED before it
- * ends the session.
+ * Send a request that names a segment after its RELEASE and before its RELEASED: the target must
+ * end the session, possibly after it has sent RELEASED.
  */
 static void use_releasing(struct lease *l)
 {
@@ -218,7 +218,10 @@ static void use_releasing(struct lease *l)
 	monitor_closed(EXTENT);
 }
 
-/* A request beyond the end of a segment that is smaller than its slot. */
+/*
+ * Send a request for units behind the end of a segment that is smaller than its slot: the target
+ * must end the session.
+ */
 static void use_behind_end(struct lease *l)
 {
 	struct rnbd_req_entry entry = lease_read(l, 0, THE_TAG);
@@ -240,7 +243,8 @@ static void use_empty_slot(struct lease *l)
 }
 
 /*
- * Release a segment while a request uses it. The storage is slow, so it still executes the request.
+ * Release a segment while a request uses it: the target must end the session. The storage is slow,
+ * so it still executes the request when RELEASE arrives.
  */
 static void release_in_use(struct lease *l)
 {
@@ -345,7 +349,7 @@ static uint32_t return_all(struct lease *l, uint32_t ms, uint32_t quiet_ms)
 	return units;
 }
 
-/* The target must grant at most CEILING units per second, which is the size of the largest pool. */
+/* The target must grant at most CEILING units (the size of the largest pool) per second. */
 static void want_for_ever(struct lease *l)
 {
 	uint64_t began = now_ms();
@@ -396,7 +400,7 @@ static void grow_blind(struct lease *l)
 	struct frame f;
 
 	l->c.liar = true;
-	/* the replies to these FLUSHes use all but a few of the slots */
+	/* the replies to these FLUSHes use all but a few of the client's receive slots */
 	for (tag = 0; tag < SLOTS - 3; tag++) {
 		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 		client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, tag, 0, 0, 0));
@@ -410,7 +414,7 @@ static void grow_blind(struct lease *l)
 		conn_receive(&l->c, 0, &len, 10);
 	}
 	session_must_go(&l->c, 0);
-	/* some devices report an error first */
+	/* accept any reason: some devices report an error first */
 	monitor_closed("*");
 }
 
@@ -442,7 +446,7 @@ static void sends_released(struct lease *l)
 static const struct lease_story {
 	const char *name;
 	void (*run)(struct lease *l);
-	const char *export;	/* for the session; default: "hostile" */
+	const char *export;	/* export of the session; default: "hostile" */
 } stories[] = {
 	{ "lease-valid", grow_and_shrink },
 	{ "lease-floor", floor_returned },

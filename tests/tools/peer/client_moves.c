@@ -170,7 +170,7 @@ static bool any_busy(const struct player *p)
 
 /*
  * Build a frame that releases a segment, preferably a reclaimed one. Return false if requests stay
- * in flight, or if there is no such segment.
+ * in flight, or if the session has no segment to release.
  */
 static bool add_release(struct player *p, struct frame *f, uint32_t nr)
 {
@@ -329,7 +329,7 @@ static void build_slots(struct frame *f, uint16_t type, uint32_t slots, uint32_t
 	memcpy(ctl_add(f, type, 0, sizeof(s)), &s, sizeof(s));
 }
 
-/* Send SLOTS with random numbers, unless the previous SLOTS has no reply yet. */
+/* Send SLOTS with random numbers. Do nothing if the last SLOTS has no reply, or credits are few. */
 static bool ask_slots(struct rng *rng, struct conn *c, const struct grant *g)
 {
 	uint32_t least = c->peer_slots - (c->credits > 2 ? c->credits - 2 : 0);
@@ -371,7 +371,8 @@ static void move_rdma(struct player *p, struct rng *rng, struct conn *c, uint32_
 }
 
 /*
- * Make a move that @seed determines; mutate its frame if @wild. Return false if there was no move.
+ * Make a move that @seed determines. If @wild, mutate its frame (a move by RDMA has none). Return
+ * false if there was no move.
  */
 bool player_move(struct player *p, uint64_t seed, bool wild)
 {

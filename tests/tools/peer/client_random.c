@@ -2,12 +2,12 @@
 /*
  * A client whose traffic is valid except for some mutations.
  *
- * Operation: the random numbers of a session determine its choices, independently of the target and
- * of other sessions. So --from K with the same seed begins with session K and repeats it. Only the
- * choice of a segment also depends on the state of the session. Each session makes moves of
- * client_moves.c, while a rival process competes for the same memory. A run lasts up to five times
- * longer if some kinds of frames or entries have not occurred yet, and fails if any kind is still
- * missing at the end.
+ * Operation: the random numbers of a session depend only on the seed and on the number of the
+ * session. So --from K with the same seed begins with session K and repeats its choices. Some
+ * choices within a move, such as those of a segment or a connection, also depend on the state of
+ * the session. Each session makes moves of client_moves.c, while a rival process competes for the
+ * same memory. A run lasts up to five times longer if some kinds of frames or entries have not
+ * occurred yet, and fails if any kind is still missing at the end.
  * Ownership, Concurrency, Errors: as in client.c.
  */
 #include <string.h>
@@ -161,7 +161,10 @@ static void random_session(struct rng *rng, struct tally *tally)
 	player_part(&p, politely);
 }
 
-/* Continue up to five times longer until all kinds of entries have occurred, for slow machines. */
+/*
+ * Return true for @seconds, and then until all kinds of frames and entries have occurred, which
+ * takes longer on slow machines: in total at most five times @seconds.
+ */
 static bool random_goes_on(uint64_t began, uint32_t seconds)
 {
 	uint64_t took = now_ms() - began;

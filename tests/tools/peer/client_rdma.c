@@ -105,7 +105,7 @@ static void foreign_key(enum ibv_wr_opcode opcode)
 		}
 		session_must_go(&b, CLOSE_MS);
 		monitor_closed(opcode == IBV_WR_SEND_WITH_INV ? KIND : "*");
-		/* SEND_WITH_INV has possibly invalidated the key, but its session must continue */
+		/* SEND_WITH_INV has possibly invalidated the key of @a, but @a must continue */
 		session_lives(&a);
 		if (opcode != IBV_WR_SEND_WITH_INV)
 			session_rdma(&a, IBV_WR_RDMA_READ, 0, 1, 0);

@@ -21,7 +21,7 @@
 
 static struct lease first, second;
 
-/* Let the first client take all memory, and the second client request WANTED units of it. */
+/* Let the first client take all memory that it can get, and the second one request WANTED units. */
 static bool compete(void)
 {
 	counter_may_limit("pool_near", 1);
@@ -84,7 +84,7 @@ static void lives(struct lease *l)
 		amiss("a READ afterwards: status %d", status);
 }
 
-/* Return reclaimed segments at once. */
+/* The first client returns reclaimed segments at once: each client must get about half. */
 static void returns_all(void)
 {
 	uint64_t end = deadline(10000);
@@ -93,8 +93,8 @@ static void returns_all(void)
 	int slot;
 
 	/*
-	 * allow the limit a second time: the pools can fall below 75 percent of the memory and
-	 * reach 90 percent again
+	 * let the counter pool_near increase a second time: the pools can fall below 75 percent of
+	 * the memory and reach 90 percent again
 	 */
 	counter_may_limit("pool_near", 1);
 	if (!compete()) {
@@ -126,7 +126,7 @@ static void returns_all(void)
 	part();
 }
 
-/* Return no segment. */
+/* The first client returns no segment: the target must end its session. */
 static void returns_nothing(void)
 {
 	uint64_t end = deadline(10000);
@@ -148,7 +148,7 @@ static void returns_nothing(void)
 	part();
 }
 
-/* Continue to use a segment after the target has reclaimed it. */
+/* Continue to use a segment after RECLAIM instead of returning it: the session must end. */
 static void uses_it(void)
 {
 	uint32_t free_tags = (1u << TAGS) - 1, done = 0, len, at;

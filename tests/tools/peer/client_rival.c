@@ -6,7 +6,7 @@
  * Operation: the rival makes pool memory scarce, so segments move between the sessions in both
  * directions. It runs until it is stopped. It is host 4 and attaches no export.
  * Ownership, Concurrency: a separate process. In one process there would be a deadlock: random
- * traffic waits for the reply to a login, and the target sends the reply when the rival has
+ * traffic waits for the reply to a login, and the target sends the reply only when the rival has
  * returned memory. Both processes count kinds of frames in shared memory (kinds.c).
  * Errors: the run fails if the rival's session ends.
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of elastic receive slots: a client that sends SLOTS with invalid numbers, sends SLOTS
- * before the reply to its previous SLOTS, or uses slots and tags that it has given up with SLOTS.
+ * Cases of SLOTS, which changes the number of receive slots of the target and the depth of the
+ * queue: a client that sends SLOTS with invalid numbers, sends SLOTS before the reply to its
+ * previous SLOTS, or uses slots and tags that the last SLOTS has excluded.
  */
 #include <string.h>
 
@@ -49,7 +50,7 @@ static void odd(const struct odd *o)
 	conn_close(&c);
 }
 
-/* SLOTS before the login is granted. */
+/* Send SLOTS before the login: the target must end the session. */
 static void early(void)
 {
 	struct conn c = { };
@@ -104,7 +105,7 @@ static void again(void)
 }
 
 /*
- * Send more frames than the target has receive slots after a SLOTS with fewer slots. This client
+ * Request fewer slots with SLOTS, and then send more frames than this number of slots. This client
  * returns no credits, so the target cannot send frames that would return credits to the client.
  */
 static void given_up(void)
@@ -150,7 +151,7 @@ static void tag_not_yet(void)
 	conn_close(&c);
 }
 
-/* Reduce the depth with SLOTS while the storage executes a request whose tag is not below it. */
+/* Reduce the depth while the storage executes a request whose tag is not below the new depth. */
 static void tag_in_use(void)
 {
 	struct conn c = { };

@@ -4,13 +4,14 @@
  * that executes a request of the first client, still accesses this memory.
  *
  * Operation: in some cases the first client (host 2) continues with RDMA WRITEs after it has
- * released a segment, has not returned one in time, or has broken a rule. In the others it releases
- * a segment that a request in the storage names. The second client (host 3) fills all memory that
- * it can get, and reads it back. Each case has two variants. KEPT: the target follows the rule and
- * keeps the memory until the access has ended; the data of both clients must be right. LEFT_OUT: a
- * fault point disables the rule, and the damage must occur, which shows that the case can detect
- * it. The damage is data of the first client or of its storage in the memory of the second one; or,
- * if the request is a WRITE, data of the second client in the storage, which the script checks.
+ * released a segment, has not returned one in time, or has broken a rule. In the other cases the
+ * first client releases a segment that a request in the storage names. The second client (host 3)
+ * fills all memory that it can get, and reads it back. Each case has two variants. KEPT: the target
+ * keeps the memory until the access has ended (the rule), and the data of both clients must be
+ * right. LEFT_OUT: a fault point disables the rule, and damage must occur, which shows that the
+ * case can detect damage. Damage is data of the first client or of its storage in the memory of the
+ * second; or, if the request is a WRITE, data of the second client in the storage, which the script
+ * checks.
  *
  * A test script arms the fault points. It has exported storage that takes seconds for a request, or
  * has limited memory and time as for client_reclaim.c.
@@ -270,7 +271,7 @@ static void read_freed(void)
  * RDMA WRITEs to memory that another client possibly holds
  */
 
-/* RDMA WRITEs during and after a RELEASE. */
+/* The first client continues with RDMA WRITEs during and after a RELEASE. */
 static void releasing(enum rule rule)
 {
 	if (!lease_start(&first, 2, "hostile"))

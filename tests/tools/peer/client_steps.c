@@ -10,7 +10,7 @@
 
 #include "client.h"
 
-#define STEPS_CEILING	8192	/* ceiling in units, often more granules than slots */
+#define STEPS_CEILING	8192	/* ceiling in units; on most devices more granules than slots */
 #define STEPS_SLOTS	256
 
 /* Segments by slot; 0 units: the slot is empty */

@@ -190,7 +190,7 @@ static void hammer_closed(struct conn *c)
 		amiss("%u requests were executed", ok);
 }
 
-/* The test script removes the host's access to the export during the session. */
+/* The script removes the host's access during the session: the target must close the attachment. */
 static void forbidden(void)
 {
 	struct conn c = { };

@@ -73,7 +73,10 @@ static void post_receive(struct conn *c, uint32_t slot)
 		die("post_recv: %s", strerror(errno));
 }
 
-/* Allocate memory and a queue pair. The caller has set @c->slots, @c->slot_size and @c->id. */
+/*
+ * Allocate memory and a queue pair, and post the receive slots unless @no_slots. The caller has set
+ * @c->slots, @c->slot_size and @c->id. Return false if a client has cancelled its request.
+ */
 bool conn_queue_pair(struct conn *c, bool no_slots)
 {
 	struct ibv_qp_init_attr attr = {
@@ -450,7 +453,10 @@ bool conn_wait_gone(struct conn *c, uint32_t ms)
 	return c->gone;
 }
 
-/* Post the slot of the oldest received frame again, and count a credit to return for it. */
+/*
+ * Post the slot of the oldest received frame again, and count a credit to return for it. The
+ * members @mute, @liar and @retire of struct conn change this.
+ */
 static void give_back(struct conn *c)
 {
 	uint32_t slot = c->taken[c->head++ % ARRAY_SIZE(c->taken)].slot;

@@ -474,7 +474,7 @@ int detach_handle(struct conn *c, uint16_t index, uint32_t generation)
 	return await_detached(c, index, generation, id);
 }
 
-/* Send a JOIN, and take the challenge. */
+/* Send a JOIN, and store the nonce of the challenge in @text. */
 bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join_text *text)
 {
 	static const uint8_t zero[RNBD_NONCE_SIZE];

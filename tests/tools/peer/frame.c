@@ -121,8 +121,8 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 }
 
 /*
- * Fill in a login that every target can grant: its pool needs several segments, the last one
- * shorter than the others.
+ * Fill in a login with small values, which every target can grant. The requested pool needs several
+ * segments, the last one shorter than the others.
  */
 void login_fill(struct rnbd_ctl_login *l)
 {

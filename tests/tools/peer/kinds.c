@@ -3,8 +3,8 @@
  * Coverage of random traffic: kinds of frames and control entries.
  *
  * Operation: frame_seal() counts sent frames, before a mutation; conn_receive() counts valid
- * received frames. A run fails if it never sent a kind that its side can send, or never received a
- * kind that its traffic must provoke.
+ * received frames. A run fails if it never sent or never received a kind that the tables below
+ * require of its side.
  * Ownership: none.
  * Concurrency: one thread; after kinds_share(), also forked processes.
  * Errors: kinds_complete() reports missing kinds.
@@ -22,7 +22,8 @@
 #define WITH_SECRET	0x10	/* a run as a target must send this kind only with --secret */
 
 /*
- * The kernel's client sends QUERY only if a request takes long, so a target need not receive one.
+ * The kernel's client sends QUERY only if a request takes long, so a target need not receive QUERY
+ * or send QUERY_REPLY.
  */
 static const struct {
 	const char *name;

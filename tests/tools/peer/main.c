@@ -130,7 +130,7 @@ bool judge(const char *name, bool ok, uint64_t began)
 	return ok;
 }
 
-/* Return the counter @name in @dir, or the sum of all counters in @dir. */
+/* Return the counter @name in @dir, or the sum of all counters in @dir if @name is NULL. */
 uint64_t counted(const char *dir, const char *name)
 {
 	unsigned long long value;

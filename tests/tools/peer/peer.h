@@ -68,20 +68,20 @@ struct request {
 	struct rnbd_cm_req cm;
 	uint8_t len;		/* bytes of private data */
 	bool no_slots;		/* receive slots are announced, not posted */
-	uint8_t rnr;		/* number of times that the target repeats a SEND without a slot */
+	uint8_t rnr;		/* times that the target repeats a SEND that finds no slot */
 };
 
 /**
  * struct conn - a connection of a client or a target
  * @req: Connection request of a client
  * @granted: Receive slots that the peer may use; all @slots are posted
- * @retire: Number of received frames for which no credit is returned, because the peer has given up
- *	their slots
+ * @retire: Number of the next received frames for which no credit is returned, because the peer has
+ *	given up their slots
  * @slots_depth: Queue depth for our reply to a SLOTS entry
  * @asked_slots: Slots that we have requested, 0 after the reply
  * @asked_depth: Queue depth that we have requested
  * @slots_due: We must still reply to a SLOTS entry
- * @lax: A mutated frame was sent: accept unexpected SLOTS entries of the peer
+ * @lax: A mutated or wrong frame was sent: accept unexpected SLOTS entries of the peer
  * @taken: Receive slots that hold frames, oldest first
  * @mute: Neither post used slots again nor return credits
  * @liar: Return credits for used slots, but do not post these slots again

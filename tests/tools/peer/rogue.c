@@ -41,7 +41,8 @@ static bool come_in(struct conn *c, const char *export)
 	status = conn_open(c, &req);
 	if (!status && login(c, &l, LOGIN_MS)) {
 		/*
-		 * count the login before the attach: the target's rate limit counts it in any case
+		 * count the login before the attach: the target's rate limit counts the login even
+		 * if the attach fails
 		 */
 		did.logins++;
 		if (attach(c, export) && slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth)))
@@ -141,7 +142,7 @@ static bool log_in(struct conn *c)
 	return false;
 }
 
-/* If at most half of the allowed number of DETACHs are unanswered, send new ones. */
+/* Count replies. If at most half of the allowed number of DETACHs are unanswered, send new ones. */
 static bool detach_nothing(struct conn *c, uint32_t *open)
 {
 	struct ctl entry;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Elastic receive slots: requests for them, and replies.
+ * Changes of the number of receive slots (SLOTS, SLOTS_REPLY).
  *
- * Operation: conn_receive() passes each frame to slots_take(), which answers a request of the peer,
- * and does not return frames about slots to the cases. All of our slots are posted from the start,
- * even those that the peer may not use yet. slots_ask() requests slots and queue depth from a
- * target.
+ * Operation: conn_receive() passes each frame to slots_take(), which records a request of the peer;
+ * slots_answer() sends the reply when it is possible. conn_receive() does not return frames about
+ * slots to the cases. All of our slots are posted from the start, even those that the peer may not
+ * use yet. slots_ask() requests slots and queue depth from a target.
  * Ownership: none.
  * Concurrency: one thread.
  * Errors: an unexpected reply fails the case.
@@ -24,7 +24,7 @@ static void send_slots(struct conn *c, uint16_t type, uint32_t slots, uint32_t d
 	frame_send(c, &f);
 }
 
-/* Send the reply to a SLOTS entry if it is due and there is a credit. */
+/* Send a SLOTS_REPLY if one is due, no slot remains to be retired, and there is a credit. */
 void slots_answer(struct conn *c)
 {
 	if (!c->slots_due || c->retire || c->credits <= 0)
@@ -93,7 +93,7 @@ bool slots_take(struct conn *c, const uint8_t *frame, uint32_t len)
 }
 
 /*
- * Send SLOTS. If it gives up slots, also send empty frames to use up the credits of these slots;
+ * Send SLOTS. If it gives up slots, also send CREDIT frames to use up the credits of these slots;
  * the frame with SLOTS uses up the first of these credits.
  */
 void slots_begin(struct conn *c, uint32_t slots, uint32_t depth)
@@ -125,8 +125,8 @@ static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
 }
 
 /*
- * Send SLOTS again while the number of slots is above @slots and still decreases. Return true if
- * the number is @slots at the end.
+ * Send SLOTS, and repeat it while the number of slots is above @slots and still decreases. Return
+ * true if the number is @slots at the end.
  */
 bool slots_ask(struct conn *c, uint32_t slots, uint32_t depth)
 {

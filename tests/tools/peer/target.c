@@ -7,7 +7,8 @@
  * sending. When the target sends this message, the case "strikes". If it strikes during the attach,
  * the attach must fail with one line that contains the reason. If it strikes later, the client must
  * disconnect and report the reason, and "rnbd detach --force" must then remove the disk. Until the
- * strike, the target serves a disk in memory.
+ * strike, the target serves a disk in memory. In a case without a reason (why is NULL), the attach,
+ * reads and the detach must succeed.
  * Ownership: a case has one connection at a time. After the strike the target refuses a client that
  * reconnects, unless the case allows it.
  * Concurrency: one thread; other programs run concurrently.
@@ -18,7 +19,7 @@
 
 #include "target.h"
 
-/* Close the attachment of the disk, and wait for the strike, when the client attaches it again. */
+/* Close the attachment, and wait for the strike, which happens at the next ATTACH of the client. */
 static void attach_again(const char *disk)
 {
 	uint64_t end = deadline(GONE_MS);

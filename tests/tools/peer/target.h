@@ -23,8 +23,8 @@
 /*
  * Time of the strike. AT_ANSWER: in the reply that accepts a connection request. AT_REFUSAL: in the
  * reply that rejects it. AT_AGAIN: the target closes the attachment of an existing disk, and the
- * client sends another ATTACH; the strike replaces the reply to it if @base is ATTACH_REPLY, and
- * follows the reply otherwise.
+ * client sends another ATTACH; the strike replaces the reply to this ATTACH if @base is
+ * ATTACH_REPLY, and follows this reply otherwise.
  */
 enum when {
 	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_ATTACH, AT_REQUEST,
@@ -58,8 +58,8 @@ enum also {
 #define UNPROVEN	"the target did not authenticate with the secret of this host"
 #define WRONG_PROOF	"the target does not know the secret of this host"
 /*
- * The client gives up a discovery after 20 s. On a slow machine this can happen before the list has
- * too many exports.
+ * The client ends a discovery after 20 s with this error. On a slow machine this can happen before
+ * the list has too many exports.
  */
 #define TOO_LATE	"the target does not answer the login"
 

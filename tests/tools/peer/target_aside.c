@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Asides: targets that make their client wait. The client must give up in bounded time and name the
- * reason.
+ * Asides: targets that make their client wait. The attach of the client must fail within a time
+ * limit and name the reason.
  *
  * Operation: each aside listens on its own port, and its "rnbd attach" runs concurrently with the
  * cases.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Valid frames of a target; the cases change them. */
+/* Frames for the cases, which change them: valid frames of a target, and a few others. */
 #include <string.h>
 
 #include "target.h"
@@ -133,7 +133,7 @@ static void build_lease(struct frame *f, enum base which)
 		memcpy(ctl_add(f, types[which], 0, sizeof(lease)), &lease, sizeof(lease));
 }
 
-/* Build an entry about the latest ATTACH or about receive slots, or one of an unknown type. */
+/* Build an entry about an attachment or about receive slots, or one of an unknown type. */
 static void build_entry(struct frame *f, enum base which)
 {
 	struct rnbd_ctl_handle h = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Checks of the client: it must end the connection, count the violation, and give up the disk. */
+/* Checks: the client must end the connection, count the violation, and allow a detach. */
 #include <glob.h>
 #include <signal.h>
 #include <stdlib.h>

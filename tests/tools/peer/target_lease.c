@@ -8,8 +8,8 @@
  * or about receive slots, or an entry that breaks a rule.
  * Ownership: the first connection owns the memory of the pool.
  * Concurrency: one thread.
- * Errors: a client can accept a mutated frame as valid, so its entries about segments are not
- * checked.
+ * Errors: a client can accept a mutated frame as valid, so the client's entries about segments are
+ * not checked.
  */
 #include <string.h>
 
@@ -128,7 +128,8 @@ static void reclaim(struct conn *c)
 }
 
 /*
- * Request more or fewer receive slots from the client, unless the previous request is unanswered.
+ * Request that the client has more or fewer receive slots. Do nothing if the client has not
+ * answered the previous request.
  */
 static void ask_slots(struct conn *c)
 {

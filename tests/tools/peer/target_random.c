@@ -56,8 +56,8 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 		note("%s", job.said);
 	} else {
 		/*
-		 * each read or write ends on an I/O error; the for loop below starts the command
-		 * again
+		 * each loop of the command ends on an I/O error; when all loops have ended, the for
+		 * loop below starts the command again
 		 */
 		snprintf(command, sizeof(command),
 			 "for at in 0 2 4; do\n"
@@ -87,8 +87,9 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 }
 
 /*
- * Continue up to five times longer until an attachment was refused, a connection was lost, and all
- * kinds of entries have occurred, for slow machines.
+ * Return true for @seconds, and then until an attachment was refused, a connection was lost, and
+ * all kinds of frames and entries have occurred, which takes longer on slow machines: in total at
+ * most five times @seconds.
  */
 static bool random_goes_on(const struct tally *tally, uint64_t began, uint32_t seconds)
 {

@@ -129,7 +129,7 @@ static void on_request(struct rdma_cm_event *event)
 		c->granted = RNBD_RING_SLOTS_MIN;
 }
 
-/* Send the valid reply to a login. */
+/* Grant a login or send a list, with the changes (grant) that the case requests. */
 static void let_in(struct conn *c)
 {
 	static struct frame f;
@@ -139,7 +139,7 @@ static void let_in(struct conn *c)
 	else
 		target_build_grant(&f);
 	target_patch(f.b, target.tc->grant, ARRAY_SIZE(target.tc->grant));
-	/* a patch of the frame header has no effect, because target_send() fills in the header */
+	/* a patch of seq, attempt or credits has no effect: target_send() sets these fields */
 	target_send(c, &f);
 }
 
@@ -230,8 +230,8 @@ static void on_attach(struct conn *c, const struct ctl *entry)
 	static struct frame f;
 
 	/*
-	 * after a strike, answer only if the case lets the client retry (RELENT) or strikes again
-	 * (PERSIST)
+	 * after a strike AT_ATTACH, answer only if the case lets the client retry (RELENT) or
+	 * strikes again (PERSIST)
 	 */
 	if (!attach_valid(entry) || (tc->when == AT_ATTACH && target.struck && !may_return()))
 		return;
@@ -499,7 +499,7 @@ void target_serve(void)
 	serve_put_off();
 	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
 		serve_frame(c, frame, len);
-		/* serve the frames that target_has_credit() has put off before later frames */
+		/* before the next frame, serve the frames that target_has_credit() has put off */
 		serve_put_off();
 	}
 	serve_further();

@@ -14,7 +14,7 @@ void target_patch(uint8_t *bytes, const struct patch *p, size_t nr)
 
 /*
  * Wait until the target has more than one credit, as a well-behaved target does before it sends.
- * Return false if the wait fails.
+ * Return false if the connection ends or GONE_MS pass before that.
  */
 bool target_has_credit(struct conn *c)
 {
@@ -25,8 +25,8 @@ bool target_has_credit(struct conn *c)
 	while (c->credits <= 1 && !c->gone && now_ms() < end) {
 		frame = conn_receive(c, 0, &len, 0);
 		/*
-		 * Put the frame off until later. After a strike, drop it, because the target
-		 * answers no requests.
+		 * Put the frame off until later. Drop it if too many frames are put off, or after
+		 * the strike of a case, because the target then answers no requests.
 		 */
 		if (!frame || (target.struck && !target.mutate) ||
 		    target.nr_put_off == PUT_OFF_MAX)
@@ -142,8 +142,8 @@ void target_strike(struct conn *c)
 	}
 	if (tc->also == HANG_UP) {
 		/*
-		 * wait: the client's frame can arrive before the last message of the connection
-		 * manager
+		 * wait until the connection is established: the client's frame can arrive before
+		 * the last message of the connection manager
 		 */
 		uint64_t end = deadline(GONE_MS);
 

@@ -216,7 +216,7 @@ const struct target_case target_table[] = {
 	  { T(max_discard, 512), T(physical_block, 4096) } },
 	{ "attach-zeroes", AT_ATTACH, ATTACH_REPLY, LIMITS, { T(max_write_zeroes, 1) } },
 	{ "attach-cache-without-fua", AT_ATTACH, ATTACH_REPLY, LIMITS, { T(flags, 2) } },
-	/* requests: the kernel looks for partitions */
+	/* requests: the client sends READs because the kernel looks for partitions on the disk */
 	{ "request-hang-up", AT_REQUEST, .why = "", .also = HANG_UP },
 	{ "request-garbage", AT_REQUEST, GARBAGE, "" },
 	{ "reply-tag-other", AT_REQUEST, REPLY, TAG, { R_TAG(1) } },

@@ -6,7 +6,7 @@
  *
  * Operation: the library replaces free() and recvmsg(). It searches each freed block and each
  * received message for the 32 bytes of the secret and for their hexadecimal form, and appends a
- * line to FILE for each block or message that contains them. At the end of the program it
+ * line to FILE for each block or message that contains either form. At the end of the program it
  * appends a further line, which shows that the library was loaded. It does not search the
  * stack, or blocks that are still allocated at the end.
  * Ownership: the secret is copied from the environment at the start.
