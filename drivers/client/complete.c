@@ -115,7 +115,7 @@ void rnbdc_complete_rq(struct request *rq)
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
-		/* While queue 0 is closed, wait: recovery kicks the list when I/O resumes or fails. */
+		/* While queue 0 is closed, recovery kicks the list when I/O resumes or fails. */
 		if (READ_ONCE(disk->sess->queues[0]->ready))
 			rnbdc_retry(disk, rq, RNBDC_RETRY_MS);
 		else

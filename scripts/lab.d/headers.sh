@@ -9,8 +9,8 @@
 
 readonly HEADERS=$RNBD_LAB_CACHE/headers
 
-# need_served: make the list of the kernels that Debian serves, unless it is younger than 12 hours; on
-# failure, an old list stays unchanged
+# need_served: make the list of the kernels that Debian serves, unless it is younger than 12 hours;
+# on failure, an old list stays unchanged
 need_served() {
 	need_root
 	mkdir -p "$HEADERS"

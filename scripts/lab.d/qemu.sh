@@ -3,10 +3,10 @@
 # Make sure that QEMU is new enough.
 #
 # Before version 8.1, QEMU translated a page of code without locking it. Linux puts a breakpoint
-# into code while it changes the code. A processor of the guest could execute such a breakpoint after
-# the change was complete, and the guest died of "Oops: int3". QEMU 7.2 in Debian 12 has this fault;
-# the version in the backports of Debian 12 does not. tests/vm/lab-code-patching.sh shows the
-# difference.
+# into code while it changes the code. A processor of the guest could execute such a breakpoint
+# after the change was complete, and the guest died of "Oops: int3". QEMU 7.2 in Debian 12 has this
+# fault; the version in the backports of Debian 12 does not. tests/vm/lab-code-patching.sh shows
+# the difference.
 
 readonly QEMU_LEAST="8 1"
 

@@ -116,7 +116,7 @@ static noinline void fault_leak(void)
 			pr_info("not even leaked\n");
 }
 
-/* Delay some soft interrupts after they queued a packet, before they schedule the task of its QP. */
+/* Delay some soft interrupts after they queued a packet, before they schedule its QP's task. */
 static int late_pre(struct kprobe *probe, struct pt_regs *regs)
 {
 	static atomic_t seen;
