@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# For people; the kernel build reads Kbuild.
+# Targets for users and developers of the project. The kernel build does not read this file; it
+# reads Kbuild.
 
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
@@ -8,7 +9,7 @@ PREFIX ?= /usr/local
 MODULES = $(patsubst %.o,%,$(shell sed -n 's/^obj-m := //p' Kbuild))
 RELEASE := $(shell sed -n 's/^.define RNBD_RELEASE "\(.*\)"$$/\1/p' include/rnbd/version.h)
 
-# every combination of them may be given on the command line
+# The Makefile of userspace uses these variables, too.
 export DESTDIR PREFIX
 
 all: modules tool
@@ -63,9 +64,9 @@ tool:
 
 install: install-modules install-tool
 
-# Not compressed and not signed, whatever the kernel does with its own: that
-# needs tools and keys which the machine may lack. depmod is of no use in a
-# DESTDIR, which holds no kernel.
+# Install the modules without compression and signature, even if the kernel's own modules have
+# them: this machine can lack the tools and the keys. With DESTDIR, depmod would fail, because
+# DESTDIR contains no modules of the kernel.
 install-modules: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
 		CONFIG_MODULE_COMPRESS_ALL= CONFIG_MODULE_SIG_ALL= DEPMOD=true modules_install
@@ -102,7 +103,7 @@ ifeq ($(DESTDIR),)
 	@echo 'it goes by: dkms remove rnbd/$(RELEASE) --all && rm -r $(DKMS_SOURCE)'
 endif
 
-# From a copy: the checkout stays clean.
+# Build the packages in a copy, so that the checkout stays clean.
 deb:
 	rm -rf build/deb
 	mkdir -p build/deb/rnbd-$(RELEASE)
@@ -150,7 +151,7 @@ check-cluster: export JOBS := $(JOBS)
 check-cluster:
 	SUITES=cluster tests/run
 
-# FUZZ=codec: only that
+# FUZZ=NAME runs only the test fuzz-NAME.
 fuzz: export FUZZ_SECONDS := $(FUZZ_SECONDS)
 fuzz: export SEED := $(SEED)
 fuzz:
@@ -160,14 +161,14 @@ fuzz-coverage:
 	tests/fuzz/run codec --install-only
 	$(MAKE) -s -C tests/fuzz coverage
 
-# once every kind of fault, then at random for so long
+# The test causes each kind of fault once, and then random faults for MINUTES minutes.
 soak: MINUTES ?= 30
 soak:
 	scripts/lab run --nodes 2 --cpus 2 --mem 1024 --disk 32M --disk 96M \
 		--ignore-report 'rxe_comp.c:[0-9]+.rxe_completer' --out build/soak \
 		--timeout $$(($(MINUTES) * 60 + 1200)) tests/vm/recover-mixed-faults.sh $(MINUTES) $(SEED)
 
-# QUICK=1: in under ten minutes
+# QUICK=1 takes less than ten minutes.
 bench: export QUICK := $(QUICK)
 bench: export MODES := $(MODES)
 bench: export SYSTEMS := $(SYSTEMS)
@@ -175,8 +176,8 @@ bench: export RUNS := $(RUNS)
 bench:
 	tests/bench/run
 
-# Options are variables of the command line, which make passes on (MODULES
-# is one of them and there not the list from above).
+# The options of tests/hw/run are variables on the command line of make, which passes them to the
+# script. The option MODULES of the script has nothing to do with MODULES above.
 hw-check:
 	@tests/hw/run
 
@@ -186,14 +187,14 @@ check-unit:
 lint:
 	scripts/lint
 
-# Warnings are errors, and so is a reference to nothing.
+# A warning is an error (-W), and a reference to a missing target gives a warning (-n).
 html:
 	@command -v sphinx-build >/dev/null || \
 		{ echo 'there is no sphinx-build on this machine: apt-get install python3-sphinx' >&2; exit 1; }
 	sphinx-build -E -n -W --keep-going -q -b html -d build/doctrees Documentation build/html
 	@echo 'build/html/index.html'
 
-# From the text sources next to them; the results are checked in.
+# The sources of the figures are in the same folder. The rendered files are also in git.
 FIGURES = Documentation/figures
 figures:
 	@command -v dot >/dev/null || \

@@ -12,7 +12,7 @@ with open(os.path.join(TOP, "include/rnbd/version.h"), encoding="utf-8") as head
     release = re.search(r'RNBD_RELEASE "(.*)"', header.read())[1]
 version = release
 
-needs_sphinx = "5.3"                    # the one of Debian 12
+needs_sphinx = "5.3"                    # the version in Debian 12
 master_doc = "index"
 language = "en"
 exclude_patterns = ["ABI", "man", "netlink"]

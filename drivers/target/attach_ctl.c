@@ -6,13 +6,13 @@
  *
  * Queue 0 of a live session receives these requests as control entries. The frame handler
  * records a DETACH in the attachment that it names. The frame handler puts an ATTACH, and a DETACH
- * that it cannot record, into a slot of the session (ctl.c). The control work handles both. For an
- * ATTACH, the control work binds a new attachment to the export, under the handle that the client
- * chose. The answer contains the properties of the export. A repeated ATTACH binds nothing and is
- * answered again. An ATTACH with a newer generation of an index closes the former attachment of
- * the index, and is answered with RNBD_ST_BUSY until that attachment has ended. A DETACH closes an
- * attachment. The DETACH is answered when the storage has completed the requests of the
- * attachment; then the client may use the index again.
+ * that it cannot record, into a slot of the session (ctl.c). The control work handles the recorded
+ * DETACHs and the slots. For an ATTACH, the control work binds a new attachment to the export,
+ * under the handle that the client chose. The answer contains the properties of the export. A
+ * repeated ATTACH binds nothing and is answered again. An ATTACH with a newer generation of an
+ * index closes the former attachment of the index, and is answered with RNBD_ST_BUSY until that
+ * attachment has ended. A DETACH closes an attachment. The DETACH is answered when the storage has
+ * completed the requests of the attachment; then the client may use the index again.
  *
  * Ownership: s->attaches owns the attachments. A closed attachment remains there until it is
  * detached or replaced, or the session ends. After a DETACH, s->attaches keeps the generation of
@@ -148,7 +148,7 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
  * struct rnbdt_new - state of the handling of an ATTACH, kept while the host is not locked
  * @att: attachment that was allocated for the request, or NULL
  * @used: @att was bound, and the session owns it
- * @charged: the request has passed the rate limit of the host, which counts it only once
+ * @charged: the rate limit of the host was applied to the request, which is done only once
  * @nomem: the allocation of @att, or of its entry in s->attaches, failed
  * @config: the request changes the configuration, so rnbdt_lock is taken for writing
  */

@@ -113,7 +113,7 @@ void rnbdt_attach_charge(struct rnbdt_attach *att)
 	rnbdt_attach_set_charge(att, rnbdt_attach_bytes(att));
 }
 
-/* Called when the last request in flight of a closed attachment has ended. */
+/* Called as soon as a closed attachment has no request in flight. */
 static void rnbdt_attach_idle(struct percpu_ref *ref)
 {
 	struct rnbdt_attach *att = container_of(ref, struct rnbdt_attach, ref);

@@ -83,7 +83,7 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 
 /**
  * rnbdt_close_restarted - close the live sessions from before a restart of the client module
- * @s: session of the restarted client module, whose client is authenticated and not fenced
+ * @s: session that logs in; its client is authenticated and not fenced
  *
  * A host can have many sessions, so the function walks them only if one can have another boot id.
  *

@@ -5,11 +5,11 @@
  * Operation
  *
  * The administrator can put a host into a cgroup (version 2) of the target machine. The bios of
- * the host are charged to the io controller of that cgroup, or of its nearest living ancestor that
- * has the controller. If the cgroup was removed just before a bio is charged to it, the block
- * layer itself finds such an ancestor. The kernel itself creates the bios of a discard and of
- * direct I/O on a file. They are charged to the cgroup that rnbdt_blkcg_enter() has set for the
- * submitting task.
+ * requests of the host with direct I/O are charged to the io controller of that cgroup, or of its
+ * nearest living ancestor that has the controller. If the cgroup was removed just before a bio is
+ * charged to it, the block layer itself finds such an ancestor. The kernel itself creates the bios
+ * of DISCARD, of WRITE_ZEROES and of direct I/O on a file. These bios are charged to the cgroup
+ * that rnbdt_blkcg_enter() has set for the submitting task.
  *
  * Ownership
  *
@@ -60,7 +60,7 @@ int rnbdt_blkcg_normalize(char *path)
 {
 	char *from = path, *to = path, *part;
 
-	/* Insert the first slash if it is missing. The loop below moves parts only to the left. */
+	/* Insert a missing first slash, because the loop below can move parts only to the left. */
 	if (*path && *path != '/') {
 		memmove(path + 1, path, strlen(path) + 1);
 		*path = '/';
@@ -136,7 +136,8 @@ void rnbdt_blkcg_clear(struct rnbdt_blkcg *cg)
  * @cg: structure
  * @path: normalized path, which the structure frees later, or NULL for no cgroup
  *
- * The current cgroup applies until rnbdt_blkcg_update() finds the new one.
+ * Without a path, no cgroup applies from now on. Otherwise the current cgroup applies until
+ * rnbdt_blkcg_update() finds the new one.
  *
  * Context: process context.
  */

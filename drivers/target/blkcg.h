@@ -15,9 +15,10 @@ struct cgroup_subsys_state;
  * struct rnbdt_blkcg - the cgroup of a host
  * @path: configured path from the root of the hierarchy, or NULL: the host is in no cgroup
  * @cgroup: cgroup at @path or, if that does not exist, at the longest prefix of @path that
- *	exists; NULL without @path, and before the first rnbdt_blkcg_update()
+ *	exists; NULL without @path, and from rnbdt_blkcg_set_path() to rnbdt_blkcg_update()
  * @exact: @cgroup is the one at @path
- * @applies: path of the cgroup whose limits apply; NULL without @path, or if memory was short
+ * @applies: path of the cgroup whose limits apply; NULL without @path, before the first
+ *	rnbdt_blkcg_update(), or if memory was short
  * @css: state of the io controller of the cgroup whose limits apply; also read under RCU
  *
  * The lock of cgroup.c protects all members.

@@ -6,8 +6,8 @@
  *
  * The memory of all pools has a limit, the budget, and the pools of each host have a limit, too.
  * A session has a floor, which it may hold at any time, and a ceiling. A session is charged for
- * its floor, or for the memory that it holds if that is more. So the sum of all floors never
- * exceeds the budget, and a session can always be granted its floor. Memory beyond a floor is
+ * its floor, or for the memory that it holds if that is more. So a login cannot make the sum of all
+ * floors exceed the budget, and a session can always be granted its floor. Memory beyond a floor is
  * granted only while all charges are at most fifteen sixteenths of the budget, and the charges of
  * the host at most fifteen sixteenths of the limit of the host. The rest is kept for the floors of
  * new sessions.
@@ -20,7 +20,7 @@
  * floors, the target reclaims it, answers the login with RNBD_ST_BUSY, and keeps the returned
  * memory for the login until the client retries. While closing sessions of the host hold the
  * missing memory, the answer is RNBD_ST_BUSY, too (headroom.c). Otherwise the login gets a smaller
- * floor, or is refused if no memory is left.
+ * floor, or is refused if the limits leave less than the smallest usable floor.
  *
  * Ownership
  *
@@ -65,10 +65,13 @@ RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
 RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
-/* Maximum memory in slow storage by which a floor is increased, as a multiple of the floor */
+/* Maximum increase of a floor for memory that slow storage uses, as a multiple of the floor */
 #define RNBDT_HUNG_FLOORS	8
 
-/* Least time in seconds in which the pools of a host can grow from 0 to the limit of the host */
+/*
+ * The pools of a host may grow per second by the limit of the host divided by this number, or by
+ * the ceiling of a session if that is more, see rnbdt_budget_paced().
+ */
 #define RNBDT_GROW_SECONDS	10
 
 /* Maximum number of hungry sessions that retry each time memory is returned */
@@ -259,7 +262,7 @@ static u64 rnbdt_budget_host_left(const struct rnbdt_session *s)
 {
 	u64 own = s->account.claimed_bytes;
 
-	/* The claim is charged already, even if hung storage makes the charges exceed the limit. */
+	/* The floor of the claim is charged already: it is left even if the limit is exceeded. */
 	return max(own, rnbdt_limit_left(rnbdt_host_limit(s->host), s->host->pool_bytes - own));
 }
 
@@ -278,8 +281,8 @@ static u64 rnbdt_budget_left(const struct rnbdt_session *s)
  *	below @floor
  *
  * Context: process context, host of @s locked.
- * Return: RNBD_ST_OK, or RNBD_ST_BUSY if closing sessions of the host still hold the missing
- * memory.
+ * Return: RNBD_ST_OK, or RNBD_ST_BUSY if memory for the floor is missing and closing sessions of
+ * the host still hold memory of pools.
  */
 u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 {
@@ -303,7 +306,7 @@ u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 	return RNBD_ST_OK;
 }
 
-/* Record that a login waits for memory. Return false if none is missing or none will be freed. */
+/* Return true if a login must wait for memory of other sessions; then also record that it waits. */
 static bool rnbdt_budget_await_left(const struct rnbdt_session *s, u64 need)
 {
 	bool of_host = need > rnbdt_budget_host_left(s), of_all = need > rnbdt_budget_left(s);
@@ -324,11 +327,12 @@ static bool rnbdt_budget_await_left(const struct rnbdt_session *s, u64 need)
  * @need: smallest usable floor in bytes
  *
  * If so, memory that other sessions return is kept for the login until its client retries. A
- * login does not wait if only floors use up a limit, because no floor is reclaimed.
+ * login does not wait if only floors use up a limit, because no floor is reclaimed, nor if logins
+ * have waited for too long already (rnbdt_headroom_await()).
  *
  * Context: process context, host of @s locked.
- * Return: true if memory is missing that other sessions hold beyond their floors; then the caller
- * starts to reclaim it.
+ * Return: true if memory is missing while other sessions hold memory beyond their floors; then the
+ * caller starts to reclaim that memory and answers the login with RNBD_ST_BUSY.
  */
 bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need)
 {
@@ -387,14 +391,14 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
 }
 
 /**
- * rnbdt_budget_floor - return the floor of a session, increased by memory in slow storage
+ * rnbdt_budget_floor - return the floor of a session, increased by memory that slow storage uses
  * @s: session
  *
  * No memory is reclaimed from a session that holds at most this much. The increase replaces memory
- * that slow storage uses and that the other disks of the client therefore cannot use. A limit of
- * RNBDT_HUNG_FLOORS floors prevents a client from keeping all its memory with slow requests. It
- * suffices for one hung disk: the client lets one disk use at most eight ninths of its pool, so in
- * a pool of nine floors one floor is left for the other disks.
+ * that slow storage uses and that the other disks of the client therefore cannot use. Limiting the
+ * increase to RNBDT_HUNG_FLOORS floors prevents a client from keeping all its memory with slow
+ * requests. This increase suffices for one hung disk: the client lets one disk use at most eight
+ * ninths of its pool, so in a pool of nine floors one floor is left for the other disks.
  *
  * Context: process context, host of @s locked.
  * Return: bytes, at most the ceiling of the session. Only the floor without the increase is

@@ -8,18 +8,19 @@
  * pairs are drained. Its place among the sessions of its host, the floor of its pool and the
  * floor of its queues stay charged, so that no other session can take them. The claim ends when
  * the client logs in again with the same session id, or after claim_timeout. Without a claim, the
- * target could refuse a client that reconnects the memory that its disks need. A login takes over
- * the claim before anything else is charged. If the login is refused, the claim is left again at
- * once, with the same expiry time, for the next attempt.
+ * memory that the disks of a client need could be missing when the client reconnects. A login takes
+ * over the claim before anything else is charged. If the login is refused, the claim is left again
+ * at once, with the same expiry time, for the next attempt.
  *
  * A client that violates the protocol, or has detached its disks, leaves no claim.
  *
  * Ownership
  *
  * A session allocates its claim at its login, so that the teardown need not allocate. The host
- * owns the claims of its former sessions. Claims are charged to the host, so a client that leaves
- * many claims harms only its own host. All claims of a host belong to one run of the client
- * module (boot id): the first login of a later run ends them. A session leaves at most one claim.
+ * owns the claims of its former sessions. Claims are charged to the limits of the host, so a client
+ * that leaves many claims harms mainly its own host. All claims of a host belong to one run of the
+ * client module (boot id): the first login of a later run ends them. A session leaves at most one
+ * claim.
  *
  * Concurrency
  *
@@ -28,7 +29,7 @@
  * claim in the hash table. A work item ends expired claims in the order of the queue: it finds the
  * host of the first claim, locks the host, and checks again.
  *
- * Errors: none.
+ * Errors: a login is refused if there is no memory for the claim that its session can leave.
  */
 
 #include <linux/hashtable.h>
@@ -96,7 +97,7 @@ static u32 rnbdt_claim_hash(const struct rnbdt_host *host, const uuid_t *session
 	return jhash(session_id, sizeof(*session_id), jhash(&host, sizeof(host), key));
 }
 
-/* Find the claim of a session. The claim is valid while the host is locked. */
+/* Find the claim left for the id of a session. The claim is valid while the host is locked. */
 static struct rnbdt_claim *rnbdt_claim_find(const struct rnbdt_session *s)
 {
 	struct rnbdt_claim *claim, *found = NULL;
@@ -164,7 +165,7 @@ static struct rnbdt_claim *rnbdt_claims_due(struct rnbdt_host **host)
 	return claim;
 }
 
-/* End one claim that has expired. Return false if no claim has expired. */
+/* End at most one claim that has expired. Return false if no claim has expired. */
 static bool rnbdt_claims_expire(void)
 {
 	struct rnbdt_host *host, *now = NULL;
@@ -222,7 +223,7 @@ static bool rnbdt_claim_is_of_boot(const struct rnbdt_session *s)
  * rnbdt_claim_take - take over the claim of a session, if there is one
  * @s: session during its login; nothing is charged for the session yet
  *
- * The claims of an earlier run of the client end, because no session of that run reconnects.
+ * Claims of an earlier run of the client module end, because no session of that run reconnects.
  *
  * Context: process context, host of @s locked.
  */
@@ -290,7 +291,7 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 		kfree(claim);
 		return;
 	}
-	/* Possibly an earlier login of this session, which the client gave up, left a claim. */
+	/* A login with this session id that the client abandoned has possibly left a claim. */
 	other = rnbdt_claim_find(s);
 	if (other)
 		rnbdt_claim_end(other);

@@ -17,21 +17,23 @@
  *
  * Ownership: configfs owns the objects and counts their references; each object pins the
  * module. A directory that is the target of a link, or that contains links, cannot be
- * removed. So all links of an export or a port are removed first, which closes the sessions
- * that used them. A removed object is freed when no session uses it; sessions pin the
- * module, too. The directories for links are embedded in their export or port, but have their
- * own reference counts: a task that creates a link holds only a reference on that directory,
- * and no lock, while it looks up the target. Therefore each such directory holds a reference
- * on the export or port in which it is embedded.
+ * removed. So all links of an export or a port are removed first, which closes the attachments
+ * that used them. A removed object is freed when no session uses it; sessions pin the module,
+ * too. The directories for links are embedded in their export or port, but have their own
+ * reference counts: a task that creates a link holds only a reference on that directory, and no
+ * lock, while it looks up the target. Therefore each such directory holds a reference on the
+ * export or port in which it is embedded.
  *
- * Concurrency: the lock of an object serialises its stores. rnbdt_lock protects the graph and is
- * taken for reading to show an attribute. A change that removes access first changes the graph
- * and then closes the sessions that had access, so that no login can begin in between. configfs
- * holds its own locks around all callbacks; a teardown does not need these locks. rmdir and
- * unlink hold the lock of a directory that other tasks list, so they do not wait for the
- * storage. Only two stores wait for the storage: 0 to "enable" of a port, and 1 to "fenced".
+ * Concurrency: the lock of an export or a port serialises most of its stores; all other stores
+ * take rnbdt_lock for writing. rnbdt_lock protects the graph, and is taken for reading to show an
+ * attribute unless one atomic read suffices. A change that removes access first changes the graph
+ * and then closes the attachments and sessions that had access, so that no new one can begin in
+ * between. configfs holds its own locks around all callbacks; a teardown does not need these
+ * locks. rmdir and unlink hold the lock of a directory that other tasks list, so they do not wait
+ * for the storage. Only two stores wait for it: 0 to "enable" of a port, and 1 to "fenced".
  *
- * Errors: a refused store changes nothing. Removing access never fails.
+ * Errors: a refused store changes nothing. A store to "fenced" that fails has possibly fenced the
+ * host. Removing access never fails.
  */
 
 #include <linux/configfs.h>

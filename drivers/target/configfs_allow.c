@@ -5,15 +5,17 @@
  * Operation: a link in allowed_hosts allows a host to read and write, a link in readonly_hosts
  * allows it only to read. An export has at most one of the two links for a host. Removing the link
  * closes the attachment of the host without waiting for the storage. The attribute "closing" of
- * the export counts the attachments that still wait for it. A session is closed if its host may no
- * longer use any export on its port.
+ * the export counts the closed attachments whose requests the storage still has. A session is
+ * closed if its host may no longer use any export on its port.
  *
  * Ownership: each directory holds a reference on its export, see configfs.c. A link pins
  * the directory of the host.
  *
  * Concurrency: a link is created and removed with rnbdt_lock held for writing.
  *
- * Errors: a refused link is logged with the remedy. Removing a link never fails.
+ * Errors: a link is refused if its target is not a host, or if the export already has a link to the
+ * host. The log names the remedy, unless the second link is in the same directory as the first.
+ * Removing a link never fails.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt

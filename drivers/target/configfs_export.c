@@ -2,21 +2,23 @@
 /*
  * configfs: exports/<name>/ and the attributes of an export.
  *
- * Operation: path, readonly, cache, write_cache and uuid can be changed while the export is
- * disabled, window at any time. A new path changes the incarnation, because the new storage can
- * lack acknowledged writes. A store to "resize" sets the capacity to the current size of the
+ * Operation: path, readonly, cache, write_cache and uuid can be changed only while the export is
+ * disabled, window at any time. A store to "path" changes the incarnation, because the new storage
+ * can lack acknowledged writes. A store to "resize" sets the capacity to the current size of the
  * storage. Neither writing 0 to "enable" nor removing the directory waits for the storage:
- * "closing" shows how many attachments still wait for it, and "state" whether the export is
- * disabled. configfs_owner.c has the attributes of the owner, configfs_allow.c the links to hosts.
+ * "closing" shows how many closed attachments still have requests in the storage, and "state"
+ * whether the export is disabled. configfs_owner.c has the attributes of the owner,
+ * configfs_allow.c the links to hosts.
  *
  * Ownership: an export is freed with the last reference on its directory. allowed_hosts and
  * readonly_hosts hold one reference each (configfs.c), and the work item that disables the export
  * holds one until it has closed the storage (export.c).
  *
- * Concurrency: export->lock serialises writers of attributes; readers use rnbdt_lock. No reader
- * waits for storage.
+ * Concurrency: export->lock serialises writers of attributes, except of "resize", which takes
+ * rnbdt_lock. Readers take rnbdt_lock or no lock. No reader waits for storage.
  *
- * Errors: a refused store is logged with the remedy and changes nothing.
+ * Errors: a refused store changes nothing. It is logged with the remedy unless its value is an
+ * invalid boolean.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -486,7 +488,7 @@ static void rnbdt_exports_drop(struct config_group *group,
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
 	rnbdt_export_remove(export);
-	/* From now on, neither an ATTACH nor a store can make a host the owner. */
+	/* No ATTACH or store can make a host the owner now: the export stays out of the table. */
 	rnbdt_owner_exit(export);
 	/* Do not wait for the storage: configfs holds the lock of exports/. */
 	rnbdt_export_disable(export);

@@ -2,10 +2,10 @@
 /*
  * configfs: hosts/<uuid>/, the limits and the fencing of a host.
  *
- * Operation: the name of the directory is the id of the host. The max_* limits apply to new
- * logins; 0 selects the module parameter. A new weight applies at once. Userspace saves the
- * content of fence_state and restores it, see fence.c. configfs_secret.c and configfs_cgroup.c
- * have the attributes of the secrets and of the cgroup.
+ * Operation: the name of the directory is the id of the host. The max_* limits apply to later
+ * logins, and max_pool_bytes also to the growth of pools; 0 selects the module parameter. A new
+ * weight applies at once. Userspace saves the content of fence_state and restores it, see fence.c.
+ * configfs_secret.c and configfs_cgroup.c have the attributes of the secrets and of the cgroup.
  *
  * Ownership: a host is freed with the last reference on its directory; each session holds one.
  * rmdir requires that no export links to the host, and closes connections of the host that are
@@ -13,9 +13,9 @@
  * last session has been freed.
  *
  * Concurrency: stores take rnbdt_lock for writing, which excludes all code that locks a host.
- * The fencing state is read with the host locked.
+ * fence_state, fence_done and active_sessions are read with the host locked.
  *
- * Errors: a refused store is logged with the valid values.
+ * Errors: a refused store is logged with the valid values, unless its value is an invalid boolean.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -63,7 +63,7 @@ static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
 	return sysfs_emit(page, "%llu\n", value);
 }
 
-/* A changed limit applies to new logins; granted memory is not taken back. */
+/* A changed limit applies to later logins and grants. The store itself reclaims no memory. */
 static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page,
 				      size_t count, const struct rnbdt_host_limit *limit)
 {

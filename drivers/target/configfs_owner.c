@@ -2,8 +2,8 @@
 /*
  * configfs: exports/<name>/{exclusive,owner,owner_state}, the owner of an exclusive export.
  *
- * Operation: "exclusive" can be changed while the export is disabled. "owner" is the UUID of the
- * owner or "none"; a store ends the ownership or transfers it. Userspace saves the content of
+ * Operation: "exclusive" can be changed only while the export is disabled. "owner" is the UUID of
+ * the owner or "none"; a store ends the ownership or transfers it. Userspace saves the content of
  * "owner_state" and restores it, see owner.c.
  *
  * Ownership: the attributes belong to the directory of the export.
@@ -11,7 +11,8 @@
  * Concurrency: export->lock serialises writers of "exclusive"; rnbdt_lock protects the rest. No
  * store waits for storage: "closing" becomes 0 when the requests of the former owner have ended.
  *
- * Errors: a refused store is logged with the remedy and changes nothing.
+ * Errors: a refused store changes nothing. It is logged with the remedy unless its value is an
+ * invalid boolean.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt

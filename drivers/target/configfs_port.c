@@ -2,17 +2,18 @@
 /*
  * configfs: ports/<id>/, the address of a port and the exports that it offers.
  *
- * Operation: addr and port can be changed while the port is disabled. A link in exports offers
+ * Operation: addr and port can be changed only while the port is disabled. A link in exports offers
  * an export. Removing the link closes the attachments of the export on this port, and the sessions
  * on this port whose hosts may use no other export of the port.
  *
  * Ownership: a port is freed with the last reference on its directory. Its directory "exports"
  * holds one reference (configfs.c), and each session holds one.
  *
- * Concurrency: port->lock serialises writers of attributes; rnbdt_lock protects the links, and
- * readers use it. No reader waits for storage.
+ * Concurrency: port->lock serialises writers of attributes; rnbdt_lock protects the links. Readers
+ * of attributes take rnbdt_lock or no lock. No reader waits for storage.
  *
- * Errors: a refused store is logged with the remedy and changes nothing.
+ * Errors: a refused store changes nothing. It is logged with the remedy unless its value is an
+ * invalid boolean.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt

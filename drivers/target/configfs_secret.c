@@ -11,8 +11,8 @@
  *
  * Concurrency: stores take rnbdt_lock for writing, which excludes all code that locks a host.
  *
- * Errors: a refused store is logged. Only the word "none" removes a secret. The buffer that
- * held a secret is wiped.
+ * Errors: a refused store is logged. Only the word "none" removes a secret; removing the secret
+ * removes the old secret, too. The buffer that held a secret is wiped.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -35,8 +35,8 @@
 
 /*
  * Return the secret in @page, NULL for "none", or an ERR_PTR(). Empty text is refused, so that a
- * script with an empty variable removes no secret. @page is not copied, because the caller would
- * have to wipe the copy, too.
+ * script with an empty variable removes no secret. @page is not copied, because a copy would have
+ * to be wiped, too.
  */
 static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *attr,
 						   const char *page, size_t count)

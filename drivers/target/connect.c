@@ -4,18 +4,19 @@
  *
  * Operation
  *
- * A connection request for queue 0 creates a session if its host is allowed to use an
- * export on the port, its epoch is the newest and no limit is reached. The first frame of
- * the session must be a login (login.c). A connection request for another queue names a live
- * session, to which the queue is added. Then accept.c creates the queue pair and accepts the
- * connection.
+ * A connection request for queue 0 creates a session if its host is allowed to use an export on
+ * the port, its epoch is the newest and no limit is reached. The first control entry of the client
+ * must be LOGIN or LIST (login.c). A connection request for another queue names a live session,
+ * which the queue joins when the client has proven the session key (join.c). accept.c creates the
+ * queue pair of an admitted request and accepts the connection.
  *
  * Ownership
  *
- * A connection id belongs to its queue as soon as the queue is in s->queues or in s->conn.joins:
- * from then on the handler returns 0, and the teardown of the session or queue destroys the id.
- * Before that, the handler returns an error, and the connection manager destroys the id. A session
- * takes references on host, port and module, which rnbdt_finish_teardown() drops.
+ * A connection id belongs to its queue as soon as rnbdt_session_begin() has begun the session, or a
+ * further queue is in s->conn.joins: from then on the handler returns 0, and the teardown of the
+ * session or queue destroys the id. Before that, the handler returns an error, and the connection
+ * manager destroys the id. A session takes references on host, port and module, which
+ * rnbdt_finish_teardown() drops.
  *
  * Concurrency
  *
@@ -101,7 +102,7 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
 
 	if (status)
 		return status;
-	/* A host with a secret gets this answer only to an ATTACH, which is after its proof. */
+	/* A host with a secret gets this answer only to an ATTACH, which follows its proof. */
 	if (!host->secret && !rnbdt_port_has_export(port, host))
 		return RNBD_ST_NO_EXPORT;
 	status = rnbdt_is_newest_epoch(host, req, s);
@@ -230,7 +231,7 @@ static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *i
 	struct rnbdt_host *host = NULL;
 	u16 status;
 
-	/* While this is held, the host is not freed and the state of the port does not change. */
+	/* While rnbdt_lock is held, the host is not freed and the state of the port is constant. */
 	down_read(&rnbdt_lock);
 	status = rnbdt_session_find_host(port, req, &host);
 	if (!status) {
@@ -256,7 +257,7 @@ static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
 
 /**
  * rnbdt_session_connect - handle a connection request for queue 0
- * @port: port that received it
+ * @port: port that received the request
  * @id: connection
  * @req: decoded request
  * @conn: connection parameters with the limits of the client's device
@@ -322,7 +323,10 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 
 	rnbdt_assert_host(s->host);
 
-	/* If the session is live here, its teardown waits for a queue counted before the unlock. */
+	/*
+	 * If the session is live here, its teardown waits for a queue that the caller counts in
+	 * s->conn.connecting before it unlocks the host.
+	 */
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
@@ -356,7 +360,7 @@ static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *i
 		return RNBD_ST_NO_SESSION;
 	status = rnbdt_session_admit_queue(s, id, req, retry_ms);
 	if (!status && q) {
-		/* Count first: once listed, the queue can be evicted for other connections. */
+		/* Count before listing: a listed queue can be evicted, and its teardown begins. */
 		s->conn.connecting++;
 		rnbdt_join_opened(q, &id->route.addr.dst_addr);
 	}
@@ -382,14 +386,14 @@ static struct rnbdt_queue *rnbdt_further_queue_alloc(struct rnbdt_session *s,
 
 /**
  * rnbdt_session_add_queue - handle a connection request for a queue other than 0
- * @port: port that received it
+ * @port: port that received the request
  * @id: connection
  * @req: decoded request
  * @conn: connection parameters with the limits of the client's device
  *
  * Context: handler of @id; locks the host, may sleep.
- * Return: value for the handler to return: 0 if the session owns @id, or
- * -ECONNREFUSED after a reject.
+ * Return: value for the handler to return: 0 if the new queue owns @id, or -ECONNREFUSED after a
+ * reject.
  */
 int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 			    const struct rnbd_conn_req *req,

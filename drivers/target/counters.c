@@ -76,7 +76,7 @@ u64 rnbdt_counted(enum rnbdt_counter_dir counter, unsigned int kind)
 
 /**
  * rnbdt_limit_hit - count that a limit was reached
- * @limit: limit that refused or reduced a request
+ * @limit: limit
  *
  * Context: any.
  */

@@ -56,10 +56,10 @@ enum rnbdt_limit {
 
 /**
  * enum rnbdt_counter_dir - directories of counters in sysfs
- * @RNBDT_COUNT_LIMITS: by enum rnbdt_limit: requests that a limit refused or reduced
+ * @RNBDT_COUNT_LIMITS: by enum rnbdt_limit: how often each limit was reached
  * @RNBDT_COUNT_PROTO_ERRS: by enum rnbd_proto_err: protocol errors of clients
- * @RNBDT_COUNT_REFUSED: by enum rnbd_status: refused connections, logins and requests to
- *	attach
+ * @RNBDT_COUNT_REFUSED: by enum rnbd_status: refused connections, logins, lists of exports, joins
+ *	of queues, and requests to attach
  * @RNBDT_COUNTERS: number of directories
  */
 enum rnbdt_counter_dir {

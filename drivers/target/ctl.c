@@ -2,20 +2,21 @@
 /*
  * Control entries that wait to be handled or sent.
  *
- * Operation: after the reply to a login, the target announces the segments of the pool, as far as
- * credits allow. Later the target announces further segments, requests the return of segments, and
- * confirms returned segments in the same way (lease.c). The frame handler of queue 0 puts each
- * ATTACH of the client into a slot of the session (attach_ctl.c). A DETACH is recorded in its
- * attachment and needs no slot, so that a client can detach all its disks at once. The control
- * work of the session handles the DETACHs, and the slots in the order of their arrival. Answers,
- * and events about attachments, are sent when a credit is available.
+ * Operation: with the reply to a login and after it, the target announces the segments of the pool,
+ * as far as credits allow. Later the target announces further segments, requests the return of
+ * segments, and confirms returned segments in the same way (lease.c). The frame handler of queue 0
+ * puts each ATTACH of the client into a slot of the session (attach_ctl.c). A DETACH of an existing
+ * attachment is recorded in the attachment and needs no slot, so that a client can detach all its
+ * disks at once. The control work of the session (ctl_work) handles the DETACHs, and the slots in
+ * the order of their arrival. Answers, and events about attachments, are sent when a credit is
+ * available.
  *
  * Ownership: memory is bounded. A session has RNBD_CTL_OPEN_MAX slots, and each attachment and
  * segment stores its own events. A detached attachment is freed when DETACHED has been added to a
  * frame, and a released segment when RELEASED has been added to a frame.
  *
  * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns a slot
- * from when it takes the slot from the list of new requests until it answers the request.
+ * from when it takes the slot from the list of new requests until it answers or drops the request.
  *
  * Errors: a request that finds no free slot is a protocol error of the client.
  */
@@ -131,9 +132,9 @@ bool rnbdt_ctl_replace(struct rnbdt_attach *att)
 
 /**
  * rnbdt_ctl_ended - queue the DETACH of an attachment, if any, for the control work
- * @att: attachment that has just ended, or whose ownership has just ended; of a live session
+ * @att: attachment that has just ended, or whose ownership has just ended
  *
- * The caller queues the control work.
+ * The caller makes sure that the control work runs again.
  *
  * Context: process context, host of the session locked, without ring->lock.
  */
@@ -253,7 +254,7 @@ void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity)
 
 /**
  * rnbdt_ctl_detached - report the end of an attachment to the client, then free the attachment
- * @att: closed attachment that has a DETACH and can no longer be found
+ * @att: closed attachment that has a DETACH and is no longer in s->attaches
  *
  * Context: control work, without ring->lock.
  */
@@ -376,7 +377,7 @@ int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 byte
 	return ret;
 }
 
-/* Add the reports about segments to the open frame. Return false if the frame is full. */
+/* Add the reports about segments to the open frame. Return false if they do not all fit. */
 static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
 	struct rnbdt_segment *seg, *next;
@@ -426,7 +427,8 @@ void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tel
  * @s: session whose client waits for the reply
  * @grant: reply
  *
- * Reports that do not fit, or for which there is no credit now, are sent later.
+ * Reports that do not fit, or for which there is no credit now, are sent later. If @grant refuses
+ * the login, the reports are dropped.
  *
  * Context: process context, without ring->lock.
  * Return: 0, or an error if the reply cannot be sent.
@@ -443,7 +445,7 @@ int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant)
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (!rnbd_ring_open(&q->ring, RNBD_FRAME_CONTROL))
 		goto unlock;
-	/* Count the client's silence from now: the granted keep-alive interval can be shorter. */
+	/* Count the client's silence from now: the granted interval can be shorter than before. */
 	q->ring.last_heard = jiffies;
 	rnbdt_ctl_add(&q->ring, RNBD_CTL_LOGIN_REPLY, s->login.id, &wire, sizeof(wire));
 	if (grant->status == RNBD_ST_OK)
@@ -509,7 +511,7 @@ static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *at
 	return true;
 }
 
-/* Fill the open frame. Answers precede events: no event may precede the reply to its ATTACH. */
+/* Fill the open frame. No event of an attachment may precede the answer to its ATTACH. */
 static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
 	struct rnbdt_ctl *ctl = &s->ctl;
@@ -535,7 +537,9 @@ static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 
 /**
  * rnbdt_ctl_send - send waiting answers, events and reports about segments
- * @q: queue 0; without a credit they continue to wait
+ * @q: queue 0
+ *
+ * Entries for which there is no credit continue to wait.
  *
  * Context: any, ring->lock held.
  */

@@ -4,13 +4,13 @@
  *
  * Operation: the storage executes a limited number of requests at a time. Further requests only
  * wait in the queue of the storage, where neither the client nor the target can abort them.
- * After a connection is lost, the disk is attached again only when the storage has ended all its
- * requests of the disk. Therefore the reply to an ATTACH contains a limit, and the client keeps
- * no more requests of the disk in flight. The limit is storage_inflight. If that is 0, the limit
- * is the number of requests that the hardware queues of the storage take (nr_requests of each
- * queue), and at most rotational_inflight if the storage is rotational. Storage without hardware
- * queues (device mapper, brd) has no limit unless it is rotational. Requests through the page
- * cache have no limit.
+ * After a connection is lost, the disk is attached again only when the storage has completed all
+ * requests of the disk. Therefore the reply to an ATTACH contains a limit, and the client keeps no
+ * more requests of the disk in flight. A value of storage_inflight other than 0 is the limit for
+ * all disks. Otherwise the limit is the number of requests that the hardware queues of the storage
+ * take (nr_requests of each queue), and at most rotational_inflight if the storage is rotational.
+ * Storage without hardware queues (most device mapper devices, brd) has no limit unless it is
+ * rotational. Requests through the page cache have no limit.
  *
  * Ownership: the storage belongs to the backend.
  * Concurrency: called by the control work; the parameters may change at any time.

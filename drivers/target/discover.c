@@ -4,13 +4,13 @@
  *
  * Operation
  *
- * A session whose client asks for a list is in the state RNBDT_LISTING after its login. The
- * login work sends frames while it has credits, and is queued again when credits arrive. Exports
- * are listed in the order of their ids, which is the order of their creation. The session keeps
- * only the id of the last export that it has sent, and each frame continues after that id.
- * Therefore a list needs no memory while a client is slow. If the administrator adds or removes
- * links in configfs while a list is sent, no export is sent twice, and no export that stays
- * linked is left out.
+ * A client that asks for a list sends LIST instead of LOGIN. The login work then sets the state of
+ * the session to RNBDT_LISTING. It sends frames while it has credits, and is queued again when
+ * credits arrive. A list has at most RNBD_EXPORTS_MAX enabled exports, in the order of their ids,
+ * which is the order of their creation. The session keeps only the id of the last export that it
+ * has sent, and each frame continues after that id. Therefore a list needs no memory while a client
+ * is slow. If the administrator adds or removes links in configfs while a list is sent, no export
+ * is sent twice and, up to the maximum, no export that stays linked and enabled is left out.
  *
  * Ownership
  *
@@ -140,7 +140,7 @@ static bool rnbdt_discover_can_send(struct rnbdt_session *s)
 	return can;
 }
 
-/* Returns false if there is no credit, or if the frame could not be sent. */
+/* Send one frame of a list. Return false if there is no credit, or the frame cannot be sent. */
 static bool rnbdt_discover_send(struct rnbdt_session *s, const struct rnbdt_listing *list)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
@@ -163,9 +163,9 @@ static bool rnbdt_discover_send(struct rnbdt_session *s, const struct rnbdt_list
 
 /**
  * rnbdt_discover_work - send as much of a list of exports as credits allow
- * @s: session that was listing when the work was queued
+ * @s: session whose client has sent LIST
  *
- * Context: login work; takes rnbdt_lock, may sleep.
+ * Context: work item login_work of @s; takes rnbdt_lock, may sleep.
  * Return: true if the list is complete and this call sent its last frame.
  */
 bool rnbdt_discover_work(struct rnbdt_session *s)

@@ -35,7 +35,7 @@
  * Concurrency: the caller holds the lock of the storage. Weights may be changed without this
  * lock, and the number of requests that wait at the storage may be read without it.
  *
- * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
+ * Errors: none. A weight must not be 0. The code also compiles in user space, where
  * tests/unit/test_drr*.c run it against a model of the storage.
  */
 
@@ -52,7 +52,7 @@
 
 /*
  * A FLUSH passes ahead of the order if the debt is at most two quanta plus this number of bytes.
- * One large request and a few FLUSHes cause a smaller debt.
+ * One request of 1 MiB and a few FLUSHes cause a smaller debt.
  */
 #define RNBDT_DRR_AHEAD_DEBT	(1536u << 10)
 

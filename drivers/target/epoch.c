@@ -5,15 +5,15 @@
  * Operation
  *
  * A client that reconnects uses the id of its session with a higher epoch. The target closes the
- * older session, and answers RNBD_ST_BUSY until the queue pairs of the older session are
- * drained. The target does not wait for an older session that was never live, because such a
- * session has sent no requests. Requests that the storage still executes delay only the next
- * ATTACH of their export (bind.c). An equal or lower epoch is refused with RNBD_ST_EPOCH.
+ * older session, and answers the connection request or login with RNBD_ST_BUSY until the queue
+ * pairs of the older session are drained. An older session that was never live has sent no
+ * requests, so it does not cause this answer. Requests that the storage still executes delay only
+ * the next ATTACH of their export (bind.c). An equal or lower epoch is refused with RNBD_ST_EPOCH.
  * rnbdt_may_submit() checks state and epoch directly before each submission to the storage, so
  * that a write of a closed session or an old epoch cannot reach the storage after a newer one.
  *
  * Connection requests of a session can arrive when the session is already freed. To refuse
- * these, a host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS sessions.
+ * these, a host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS ended sessions.
  *
  * Ownership
  *
@@ -101,7 +101,7 @@ static bool rnbdt_knows_newer_epoch(const struct rnbdt_host *host,
 
 /*
  * Compare the epoch of a connection request with that of an existing session. A lower or equal
- * epoch means that the request is late, a higher one that the client has given up @old.
+ * epoch means that the request is late, a higher one that the client no longer uses @old.
  */
 static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenticated)
 {
@@ -118,9 +118,8 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 		rnbdt_session_close(old, "the client has begun a newer epoch");
 	}
 	/*
-	 * Do not wait for a closing session that was never live, because it has sent no
-	 * requests. Do not wait for a drained session either: bind.c waits for its requests in
-	 * the storage.
+	 * A closing @old that was never live has sent no requests. A drained @old has requests only
+	 * in the storage; for these, bind.c answers the next ATTACH with BUSY.
 	 */
 	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING &&
 	    (!old->live_at || old->teardown.stopped))

@@ -19,13 +19,14 @@
  * Concurrency: an export is enabled under export->lock. Disabling first clears export->enabled,
  * with rnbdt_lock held for writing, so that no ATTACH can choose the export while its
  * attachments are being closed. The capacity also changes with rnbdt_lock held for writing.
- * Until the backend is closed, the export cannot be enabled again, and its UUID and path remain
- * in use. A reader of an attribute takes rnbdt_lock and not export->lock.
+ * Until the backend is closed, the export cannot be enabled again, and its storage, UUID and path
+ * remain in use. A reader of an attribute never takes export->lock.
  *
- * Errors: a failed enable is logged, returns an errno and leaves the export disabled. Storage
- * that another export has opened, even under another path, is refused. Disabling cannot fail. If
- * the page cache has lost acknowledged writes, disabling changes the incarnation of the export,
- * and clients detect the loss by this change.
+ * Errors: a failed enable returns an errno and leaves the export disabled. Storage that another
+ * export has opened, even under another path, is refused. Disabling cannot fail. If acknowledged
+ * writes are possibly lost, because a write-back failed or a device with a volatile cache was
+ * removed, disabling changes the incarnation of the export, and clients detect the loss by this
+ * change.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -107,7 +108,7 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 	return rnbdt_file_open(export, be, S_ISBLK(mode));
 }
 
-/* Round the properties of the storage to values of the protocol, or refuse the storage. */
+/* Round the properties of the storage to values that the protocol allows, or refuse the storage. */
 static int rnbdt_backend_check(struct rnbdt_export *export,
 			       struct rnbdt_backend *be)
 {
@@ -140,7 +141,7 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 	geo->max_write_zeroes = round_down(geo->max_write_zeroes, block);
 	if (geo->max_discard && !geo->discard_granularity)
 		geo->discard_granularity = block;
-	/* A discard is at least one granule. If max_discard is less, no discard is possible. */
+	/* A DISCARD has at least a granule and a physical block: with a lower limit offer none. */
 	if (geo->max_discard < max(geo->discard_granularity, geo->physical_block))
 		geo->max_discard = 0;
 	return 0;
@@ -193,8 +194,9 @@ int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
  * @export: export that is not enabled
  *
  * Context: process context, export->lock held, rnbdt_lock not held; may sleep.
- * Return: 0 or a negative errno, which was logged. -EBUSY: this export is being disabled, or
- * another export has the same storage or path. -EEXIST: another export has the same UUID.
+ * Return: 0 or a negative errno, which was logged unless it is -ENOMEM. -EBUSY: this export is
+ * being disabled, another export has the same storage or path, or the block device is in use
+ * otherwise. -EEXIST: another export has the same UUID.
  */
 int rnbdt_export_enable(struct rnbdt_export *export)
 {

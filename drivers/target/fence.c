@@ -5,10 +5,11 @@
  * Operation
  *
  * When a cluster has lost contact with a node, the other nodes may continue only when no I/O of
- * that node can reach the storage. Fencing a host closes its sessions (teardown.c). A fence is
- * complete when the queue pairs of these sessions are drained, the keys of their memory regions
- * are invalid, and their bios have completed. Logins of the host are refused until the
- * administrator unfences it or, with unfence_on_restart, until its client module has restarted.
+ * that node can reach the storage. Fencing a host closes its sessions (teardown.c), whose further
+ * requests rnbdt_may_submit() then refuses. A fence is complete when all attachments of the host
+ * have left their exports: then the storage has completed the requests of the host. Logins of the
+ * host are refused until the administrator unfences it or, with unfence_on_restart, until its
+ * client module has restarted.
  *
  * A host that was cut off or suspended does not know that it was fenced. If it reconnected, it
  * would resend old requests over data that other hosts have written since. Therefore each fence
@@ -53,7 +54,7 @@
 #include "target.h"
 
 /**
- * rnbdt_fence_done - return the highest generation that is fully drained
+ * rnbdt_fence_done - return the highest generation whose fence was found complete
  * @host: host
  *
  * The function records its result in the host. Each function that lifts a fence calls it
@@ -115,7 +116,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 			generation = now;
 		fence->generation = generation;
 	}
-	/* Ignore an earlier drain of the same generation, if the generation could not increase. */
+	/* If the generation could not increase, forget that its earlier fence was complete. */
 	fence->done = min(fence->done, fence->generation - 1);
 	/* A restored boot id can be older than that of the client to fence: forget it. */
 	if (fence->restored)
@@ -278,7 +279,11 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 }
 
-/* Lift a fence if the client module has restarted: a restarted module has no old requests. */
+/*
+ * With unfence_on_restart, lift a complete fence if the client module has restarted, because it
+ * then has no old requests, or if the client sends the generation of a restored fence. Return the
+ * status of the login.
+ */
 static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id)
 {
 	struct rnbdt_host *host = s->host;
@@ -317,8 +322,8 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
  * restarted, or the fence was restored and the client sends its generation.
  *
  * Context: the host locked.
- * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_BUSY if the fence is not complete;
- * RNBD_ST_SHUTDOWN if the session is closing.
+ * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_BUSY if the login would lift the fence, but the fence
+ * is not complete; RNBD_ST_SHUTDOWN if the session is closing.
  */
 u16 rnbdt_fence_check(const struct rnbdt_session *s)
 {
@@ -378,10 +383,10 @@ void rnbdt_fence_admit(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_sessions_active - count the sessions of a host that can reach the storage
+ * rnbdt_sessions_active - count the sessions of a host that have attachments bound to exports
  * @host: host
  *
- * Closing sessions count until their I/O has ended.
+ * Only these sessions can reach the storage. A closing session counts until its I/O has ended.
  *
  * Context: the host locked.
  * Return: number of sessions.

@@ -6,15 +6,16 @@
  * structure for each tag that the client may use. The first structures are allocated when the
  * depth is known: for queue 0 at the login, and for another queue when the queue joins. Further
  * ones are allocated and freed when the client changes the number of tags. The teardown stops,
- * drains and destroys the ring. It frees the queue when the backend has completed all requests
- * and the connection id is destroyed.
+ * drains and destroys the ring. The teardown frees the queue when the backend has completed all
+ * requests and the connection id is destroyed.
  *
- * Concurrency: only the teardown of a session calls rnbdt_queue_stop(), rnbdt_queue_wait_idle()
- * and rnbdt_queue_free() for a queue that has joined, in this order. q->inflight starts at one;
- * rnbdt_queue_wait_idle() subtracts this one after the ring was drained.
+ * Concurrency: once a session has begun, only its teardown calls rnbdt_queue_stop(),
+ * rnbdt_queue_wait_idle() and rnbdt_queue_free() for queue 0 and for the queues that have joined,
+ * in this order. q->inflight starts at one; rnbdt_queue_wait_idle() subtracts this one after the
+ * ring was drained.
  *
- * Errors: if an allocation fails, the connection or the login is refused, or the client may use
- * fewer tags than it requested.
+ * Errors: if an allocation fails, the target refuses the connection, the login or the join, or
+ * allows the client fewer tags than it requested.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -64,7 +65,7 @@ struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
 	return q;
 }
 
-/* Allocate the next chunk of requests. */
+/* Allocate the next chunk of request structures. Return 0 or -ENOMEM. */
 static int rnbdt_queue_grow(struct rnbdt_queue *q, gfp_t gfp)
 {
 	struct rnbdt_req_chunk *chunk = kzalloc(sizeof(*chunk), gfp);
@@ -80,7 +81,7 @@ static int rnbdt_queue_grow(struct rnbdt_queue *q, gfp_t gfp)
 	return 0;
 }
 
-/* Free the last chunk of requests. */
+/* Free the last chunk of request structures. */
 static void rnbdt_queue_shrink(struct rnbdt_queue *q)
 {
 	struct rnbdt_req_chunk *chunk = q->chunks[--q->nr_chunks];
@@ -90,7 +91,7 @@ static void rnbdt_queue_shrink(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_alloc_reqs - allocate the first requests of a queue
+ * rnbdt_queue_alloc_reqs - allocate the first request structures of a queue
  * @q: queue of a session whose depth is known
  *
  * Context: process context; may sleep.
@@ -105,7 +106,7 @@ int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_set_depth - allocate or free requests, so that there are as many as a depth needs
+ * rnbdt_queue_set_depth - allocate or free request structures to match a number of tags
  * @q: queue that has joined its session
  * @depth: number of requests that may be in flight; the client uses only tags below @depth
  *
@@ -122,15 +123,15 @@ u16 rnbdt_queue_set_depth(struct rnbdt_queue *q, u16 depth)
 			;
 	while (q->nr_chunks > nr)
 		rnbdt_queue_shrink(q);
-	/* Charge for the present requests only: some were freed, or an allocation has failed. */
+	/* Reduce the charge if structures were freed now, or if an allocation has failed. */
 	rnbdt_queue_budget_requests(q, q->nr_chunks);
 	return min_t(u32, depth, q->nr_chunks * RNBDT_REQ_CHUNK);
 }
 
 /**
- * rnbdt_queue_unused_from - test that no request in flight uses a tag that the client gives up
+ * rnbdt_queue_unused_from - test that no request in flight uses a tag of a depth or higher
  * @q: queue that has joined a live session
- * @depth: number of requests that the client keeps
+ * @depth: number of tags that the client asks to have from now on: the tags from 0 to @depth - 1
  *
  * Context: completion handler of @q.
  * Return: true if no request in flight uses a tag of @depth or higher.
@@ -166,13 +167,13 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 		return -ENOMEM;
 	queues[0] = s->queue0;
 	rnbdt_host_lock(s->host);
-	/* If the session is closing, its teardown already reads the array without the lock. */
+	/* Keep the array of a closing session: its teardown reads the array without the lock. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
 		rnbdt_host_unlock(s->host);
 		kvfree(queues);
 		return -ENOTCONN;
 	}
-	/* A reader that still reads the old number can use the new array. */
+	/* A reader that still reads the old number can use the new array, which is longer. */
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
@@ -182,7 +183,8 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 
 /**
  * rnbdt_queue_stop - fail the ring of a queue and disconnect its connection
- * @q: queue of a closing session, with or without a ring
+ * @q: queue of a closing session, or queue that failed before it joined. If the queue has no ring,
+ *	the function does nothing
  *
  * Context: process context; may sleep.
  */
@@ -198,8 +200,8 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
  * rnbdt_queue_wait_idle - wait until no context uses the requests of a queue
  * @q: drained queue of a session without bound attachments
  *
- * When this function is called, the storage has completed all requests, and no work item submits
- * any. However, a context that has just completed a request can still use the queue.
+ * When this function is called, the storage has completed all requests of the queue, and no work
+ * item submits any. However, a context that has just completed a request can still use the queue.
  *
  * Context: process context; may sleep briefly. Called once per queue.
  */
@@ -212,7 +214,8 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 
 /**
  * rnbdt_queue_free - free a queue and its requests
- * @q: queue without a ring, whose connection id was destroyed or belongs to another owner
+ * @q: queue whose ring was destroyed or never created; its connection id was destroyed or belongs
+ *	to another owner
  *
  * Context: process context; may sleep.
  */

@@ -4,35 +4,36 @@
  *
  * Operation
  *
- * A single limit covers the rings, requests and queue pairs of all queues, the memory that
- * requests need while they are in flight, and the memory of attachments (attached.c). Each host
- * may use seven eighths of the limit.
+ * A single limit covers the rings, request structures and queue pairs of all queues, the memory
+ * that requests need while they are in flight, and the memory of attachments (attached.c). Each
+ * host may use at most seven eighths of the limit.
  *
- * The queues of a session have a floor, like a pool (budget.c): the memory with which each queue
- * begins. The floor is charged at the login as far as the limits allow, so that the memory is
- * available when a queue joins. Rings and requests may grow beyond the floor only while all
- * charges together are at most fifteen sixteenths of the limit, so that a new session finds its
- * floor at once. A ring that cannot grow is no error.
+ * The queues of a session have a floor, like a pool (budget.c): the memory with which its queues
+ * begin. A login is refused if the part of queue 0 cannot be charged. The part of the further
+ * queues is charged at the login as far as the limits allow, so that the memory is available when a
+ * queue joins. Rings and requests may grow, and attachments may be added, only while all charges
+ * together are at most fifteen sixteenths of the limit, so that a new session finds its floor at
+ * once. A ring that cannot grow is no error.
  *
  * Ownership
  *
  * Charges are recorded in the queue, in the session, and in the host for all its sessions and
- * claims (claim.c). rnbdt_queue_budget_freed() returns them when the memory is freed.
+ * claims (claim.c). rnbdt_queue_budget_freed() cancels those of a session in its teardown.
  *
  * Concurrency
  *
  * The host lock protects the accounts of the host and of its sessions. All hosts share the sums,
  * which are atomic. A context first charges the memory, then compares the sums with the limits,
  * and cancels the charge if a limit is exceeded. A full barrier separates charge and comparison:
- * of two contexts that charge different sums, at least one sees both charges. So a limit can be
- * exceeded only until the comparison, but if several contexts charge the last memory at the same
- * time, all of them can be refused. Memory of requests in flight is charged without the host lock,
- * so these accounts are atomic. A changed limit applies to later charges only.
+ * of two contexts that charge different sums, at least one sees both charges. So two charges that
+ * only together exceed a limit never both remain, but both can be cancelled. Memory of requests in
+ * flight is charged without the host lock, so these accounts are atomic. A changed limit applies to
+ * later charges only.
  *
  * Errors
  *
- * A limit that is reached increases a counter. The client gets an error status, or its ring or
- * its number of requests does not grow.
+ * A refused charge increases a counter, unless the client gets RNBD_ST_BUSY. The client gets an
+ * error status, or its ring or its number of requests does not grow.
  */
 
 #include <linux/atomic.h>
@@ -57,17 +58,17 @@
 RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all queues and their requests, seven eighths of them for one host; 0: an eighth of RAM");
 
-static atomic64_t rnbdt_all_queue_bytes;	/* charged to sessions and claims of all hosts */
+static atomic64_t rnbdt_all_queue_bytes;	/* charged for queues to all sessions and claims */
 static atomic64_t rnbdt_io_bytes;	/* charged for requests in flight of all sessions */
 
-/* Charge memory of queues to a host, or return it if @bytes is negative. */
+/* Charge memory of queues to a host, or cancel a charge if @bytes is negative. */
 static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
 {
 	rnbdt_assert_host(host);
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + bytes);
 	atomic64_add(bytes, &rnbdt_all_queue_bytes);
-	/* Charge before the caller reads other sums. Pairs with the barriers for those sums. */
+	/* Charge before the caller reads other sums. Pairs with the barriers after those charges. */
 	smp_mb__after_atomic();
 }
 
@@ -88,8 +89,9 @@ static u64 rnbdt_queue_limit(void)
 }
 
 /*
- * Return the limit in bytes for memory beyond the floors. It counts all charges, floors included;
- * the rest of the limit is kept for the floors of new sessions.
+ * Return the limit in bytes for a charge beyond the floors. The sum of all charges, floors
+ * included, is compared with this limit; the last sixteenth of the full limit is kept for the
+ * floors of new sessions.
  */
 static u64 rnbdt_queue_elastic(void)
 {
@@ -98,13 +100,13 @@ static u64 rnbdt_queue_elastic(void)
 	return all - all / 16;
 }
 
-/* Return the bytes of queues, requests and attachments of a host. */
+/* Return the bytes that are charged to a host for queues, requests and attachments. */
 static u64 rnbdt_queue_bytes_of(const struct rnbdt_host *host)
 {
 	return READ_ONCE(host->queue_bytes) + atomic64_read(&host->io_bytes);
 }
 
-/* Return the bytes of queues, requests and attachments of all hosts. */
+/* Return the bytes that are charged to all hosts for queues, requests and attachments. */
 static u64 rnbdt_queue_bytes_all(void)
 {
 	return atomic64_read(&rnbdt_all_queue_bytes) + atomic64_read(&rnbdt_io_bytes) +
@@ -119,7 +121,7 @@ static enum rnbdt_limit rnbdt_queue_budget_exceeded(const struct rnbdt_host *hos
 	return rnbdt_queue_bytes_all() > all ? RNBDT_LIMIT_QUEUES : RNBDT_LIMITS;
 }
 
-/* Return by how many bytes the limits are exceeded. @all is the limit of all hosts. */
+/* Return the larger excess over the limit @all of all hosts and over that of the host, in bytes. */
 static u64 rnbdt_queue_budget_excess(const struct rnbdt_host *host, u64 all)
 {
 	u64 of_host = rnbdt_queue_bytes_of(host), share = rnbdt_host_share(all);
@@ -133,11 +135,12 @@ static u64 rnbdt_queue_budget_excess(const struct rnbdt_host *host, u64 all)
  * @q: queue
  * @bytes: new charge in bytes, not less than the present one
  * @all: limit in bytes of all hosts
- * @login: called for a login, which the client retries after RNBD_ST_BUSY
+ * @login: called for a login or a list of exports, which the client retries after RNBD_ST_BUSY
  *
  * Context: process context, host lock held.
- * Return: RNBD_ST_OK; or, if a limit is exceeded, RNBD_ST_BUSY if @login is true and closing
- * sessions of the host will free memory of queues, and RNBD_ST_LIMIT otherwise.
+ * Return: RNBD_ST_OK. If a limit is exceeded, the charge is unchanged and the result is
+ * RNBD_ST_BUSY if @login is true and closing sessions of the host still hold memory of queues
+ * (rnbdt_headroom_closing()), and RNBD_ST_LIMIT otherwise.
  */
 static u16 rnbdt_queue_budget_grow(struct rnbdt_queue *q, u64 bytes, u64 all, bool login)
 {
@@ -165,8 +168,8 @@ static u64 rnbdt_queue_pair_bytes(u32 slots, u32 data_wrs)
 }
 
 /*
- * Return the bytes of a queue without slots and requests. @attr describes the ring of any queue
- * of the session. The bytes of queue 0 include the session structure.
+ * Return the bytes of a queue without slots and requests. @attr describes the ring of this queue or
+ * of queue 0 of its session. The bytes of queue 0 include the session structure.
  */
 static u64 rnbdt_queue_base_bytes(const struct rnbd_ring_attr *attr, u16 index)
 {
@@ -188,13 +191,14 @@ static u64 rnbdt_queue_bytes_with(const struct rnbd_ring_attr *attr, u16 index, 
  * rnbdt_queue_budget_first - charge the memory with which a queue begins
  * @q: queue of a session that logs in, gets a list of exports, or is live
  * @chunks: chunks of requests with which the queue begins
- * @login: called for a login, which the client retries after RNBD_ST_BUSY
+ * @login: called for a login or a list of exports, which the client retries after RNBD_ST_BUSY
  *
  * Memory that the session has reserved for its queues is charged already and is used first.
  *
  * Context: process context, host lock held.
- * Return: RNBD_ST_OK; or, if a limit is exceeded, RNBD_ST_BUSY if @login is true and closing
- * sessions of the host will free memory of queues, and RNBD_ST_LIMIT otherwise.
+ * Return: RNBD_ST_OK. If a limit is exceeded, nothing is charged and the result is RNBD_ST_BUSY if
+ * @login is true and closing sessions of the host still hold memory of queues
+ * (rnbdt_headroom_closing()), and RNBD_ST_LIMIT otherwise.
  */
 u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
 {
@@ -219,8 +223,8 @@ u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
  * rnbdt_queue_budget_reserve - charge the memory with which the further queues of a session begin
  * @s: session that logs in, after rnbdt_limits_login(); its number of queues is granted
  *
- * If the limits leave less memory, only this part is charged, and some queues can be refused when
- * they join.
+ * If the limits leave less memory, only the memory that they leave is charged, and some queues can
+ * be refused when they join.
  *
  * Context: process context, host lock held.
  */
@@ -248,8 +252,9 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 /**
  * rnbdt_queue_budget_leave - move the floor of the queues of a session to its claim
  * @s: session whose queue pairs are drained, or whose login is refused
- * @waits: true if the storage has requests of the session, so that the queues are not freed soon:
- *	their memory stays charged to the session, in addition to the floor of the claim
+ * @waits: the queues are not freed soon, because the storage has requests of the session or because
+ *	its login is refused: their memory stays charged to the session, in addition to the floor
+ *	of the claim
  *
  * Context: process context, host lock held.
  * Return: bytes of the floor, which stay charged to the host.
@@ -270,7 +275,7 @@ u64 rnbdt_queue_budget_leave(struct rnbdt_session *s, bool waits)
 /**
  * rnbdt_queue_budget_take_over - move the floor of a claim to the session that takes it over
  * @s: session that logs in
- * @bytes: return value of rnbdt_queue_budget_leave()
+ * @bytes: return value of rnbdt_queue_budget_leave() for the session that left the claim
  *
  * Context: process context, host lock held.
  */
@@ -284,9 +289,9 @@ void rnbdt_queue_budget_take_over(struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_queue_budget_end_claim - return the memory that is charged for the queues of a claim
+ * rnbdt_queue_budget_end_claim - cancel the charge for the queues of a claim
  * @host: host of the claim
- * @bytes: return value of rnbdt_queue_budget_leave()
+ * @bytes: return value of rnbdt_queue_budget_leave() for the session that left the claim
  *
  * Context: process context, host lock held.
  */
@@ -296,10 +301,10 @@ void rnbdt_queue_budget_end_claim(struct rnbdt_host *host, u64 bytes)
 }
 
 /**
- * rnbdt_queue_budget_remove - return the memory with which a queue began
+ * rnbdt_queue_budget_remove - undo rnbdt_queue_budget_first()
  * @q: queue that fails to join its session
  *
- * The part that was reserved for the queue is reserved by the session again.
+ * The session reserves again the part that it had reserved before.
  *
  * Context: process context, host lock held.
  */
@@ -311,13 +316,13 @@ void rnbdt_queue_budget_remove(struct rnbdt_queue *q)
 	q->reserved = 0;
 }
 
-/* Set the charge of a queue to @bytes. Returns false if a limit forbids more. */
+/* Set the charge of a queue to @bytes. Return false, and change nothing, if a limit forbids that. */
 static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 {
 	struct rnbdt_host *host = q->session->host;
 	u16 status = RNBD_ST_OK;
 
-	/* Only the caller changes q->charged. */
+	/* While the slots work of the queue runs, only that work item changes q->charged. */
 	if (bytes == READ_ONCE(q->charged))
 		return true;
 	rnbdt_host_lock(host);
@@ -332,10 +337,10 @@ static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 /**
  * rnbdt_queue_budget_slots - set the charge for the slots of a joined queue
  * @q: queue
- * @slots: slots of both directions that the queue has, or that are about to be allocated
+ * @slots: slots of both directions that the queue has, including those about to be allocated
  *
  * Context: slots work of the ring; locks the host.
- * Return: false if a limit forbids the increase; the charge is then unchanged.
+ * Return: true; or false if a limit forbids the increase, and the charge is unchanged.
  */
 bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots)
 {
@@ -350,10 +355,10 @@ bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots)
 /**
  * rnbdt_queue_budget_requests - set the charge for the requests of a joined queue
  * @q: queue
- * @chunks: chunks of requests that the queue has, or that are about to be allocated
+ * @chunks: chunks of requests that the queue has, including those about to be allocated
  *
  * Context: slots work of the ring; locks the host.
- * Return: false if a limit forbids the increase; the charge is then unchanged.
+ * Return: true; or false if a limit forbids the increase, and the charge is unchanged.
  */
 bool rnbdt_queue_budget_requests(struct rnbdt_queue *q, u32 chunks)
 {
@@ -370,8 +375,8 @@ bool rnbdt_queue_budget_requests(struct rnbdt_queue *q, u32 chunks)
  * a client that retries refused requests makes progress.
  *
  * Context: any.
- * Return: false if a limit is reached; the caller answers that the target has no memory, and the
- * client retries the request.
+ * Return: true if the memory was charged; false if a limit forbids that: the caller then answers
+ * the request with RNBD_ST_NOMEM, and the client retries the request.
  */
 bool rnbdt_queue_budget_take_io(struct rnbdt_session *s, u32 bytes)
 {
@@ -391,7 +396,7 @@ bool rnbdt_queue_budget_take_io(struct rnbdt_session *s, u32 bytes)
 }
 
 /**
- * rnbdt_queue_budget_give_io - return memory that rnbdt_queue_budget_take_io() has charged
+ * rnbdt_queue_budget_give_io - cancel a charge of rnbdt_queue_budget_take_io()
  * @s: session of the request
  * @bytes: number of bytes
  *
@@ -408,7 +413,7 @@ void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes)
  * rnbdt_queue_budget_attach - charge the memory of an attachment, if the limits allow it
  * @att: attachment that is not bound yet
  *
- * rnbdt_attach_forget() returns the charge.
+ * rnbdt_attach_forget() cancels the charge.
  *
  * Context: process context, host lock held.
  * Return: RNBD_ST_OK, or RNBD_ST_LIMIT if nothing was charged.
@@ -427,7 +432,8 @@ u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att)
 
 /**
  * rnbdt_queue_budget_parted - cancel the charge of the rings and queue pairs of a session
- * @s: closing session whose rings and queue pairs are freed, but not its requests
+ * @s: closing session whose rings and queue pairs were destroyed, and whose request structures
+ *	remain because the storage still has requests
  *
  * Context: process context, host lock held, after rnbdt_claim_keep() with waits set.
  */
@@ -450,8 +456,8 @@ void rnbdt_queue_budget_parted(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_queue_budget_freed - return all memory that is charged for the queues of a session
- * @s: session whose rings are freed
+ * rnbdt_queue_budget_freed - cancel all charges for the queues of a session
+ * @s: closing session whose rings were destroyed and whose requests have all ended
  *
  * Context: process context, host lock held.
  */

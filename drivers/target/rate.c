@@ -4,31 +4,34 @@
  *
  * Operation
  *
- * A login costs work: memory is zeroed, registered, and freed again. Each host has a token
- * bucket that holds login_burst tokens and gains login_rate tokens per minute. A login takes one
- * token per RNBDT_LOGIN_BYTES of the floor of its pool, rounded up; a list of exports takes one.
- * A refused login takes none, because well-behaved clients repeat it. While the bucket is empty,
- * connections in the name of the host are refused before a queue pair is created. Only
- * authenticated logins take tokens. The end of a session returns no token, however long the
- * session lasted: otherwise a host could keep hundreds of sessions until it gets their tokens back.
+ * A login costs work: the target zeroes and registers memory, and later frees it. Each host has a
+ * token bucket that holds at most login_burst tokens and gains login_rate tokens per minute. A
+ * login takes one token per RNBDT_LOGIN_BYTES of the floor of its pool, rounded up; a list of
+ * exports takes one. A login that is refused before its pool is charged takes none, because
+ * well-behaved clients repeat it. While the bucket is empty, connection requests for queue 0 that
+ * name the host are refused before a queue pair is created. If the host has a secret, only
+ * authenticated logins take tokens. The end of a session returns no token, not even if the session
+ * was long: otherwise a host could let hundreds of sessions last just long enough, and log in
+ * faster than the limit.
  *
  * Requests to attach have another bucket (attach_burst, attach_rate), because a client could
  * guess names of exports with them. Each request takes one token, even if it is refused, unless
- * the client must repeat it because the storage has requests of an older attachment. A request
- * without a token is refused before memory is allocated for it.
+ * the client must repeat it because older attachments have not ended, or the session is closing. A
+ * request without a token is refused before memory is allocated for it.
  *
  * A request that ends an ownership (RNBD_ATTACH_DISOWN) takes no token. Such a request allocates
- * nothing, and its answer is always the same, so that it reveals no names of exports. The request
+ * nothing, and its answer is always the same, so that it reveals no names of exports. The target
  * takes rnbdt_lock for writing only once per ownership, and the ATTACH that began the ownership
  * took a token. The client sends the request only once, so a refusal would leave the export owned.
  *
- * A refusal carries the time after which the client should retry. If the bucket of logins is
- * empty, this is the time until it has a token, but at most RNBDT_BUSY_RETRY_MAX_MS.
+ * A refusal with RNBD_ST_BUSY or RNBD_ST_LIMIT carries the time after which the client should
+ * retry. If RNBD_ST_BUSY refuses a login while the bucket of logins is empty, this is the time
+ * until the bucket has a token, but from RNBDT_BUSY_RETRY_MS to RNBDT_BUSY_RETRY_MAX_MS.
  *
  * Ownership: the buckets belong to their host.
  *
- * Concurrency: the caller holds the host lock. A changed rate applies from the next
- * login or request to attach on.
+ * Concurrency: the host lock protects the buckets. A changed rate applies from the next login or
+ * request to attach on.
  *
  * Errors: a refusal is reported to the client as a status and increases a counter. A line is
  * logged when a bucket is empty, and when a host gets the answer BUSY for long.
@@ -58,13 +61,13 @@
 /* Bytes of the floor of a pool that cost one token of the bucket of logins */
 #define RNBDT_LOGIN_BYTES	(128ull << 20)
 
-/* Shortest time in ns between two log lines about an empty bucket, or about BUSY, of one host */
+/* Shortest time in ns between two log lines about one bucket, or about BUSY answers to one host */
 #define RNBDT_BUCKET_LOG_NS	(60ull * NSEC_PER_SEC)
 
 /*
  * A client that reconnects normally gets the answer BUSY for a moment only, so a series of BUSY
- * answers is logged only if it lasts longer than RNBDT_DEFERRED_LOG_NS. The series ends after
- * RNBDT_DEFERRED_GAP_NS without BUSY, which is longer than a client waits before it retries.
+ * answers to a host is logged only if it lasts at least RNBDT_DEFERRED_LOG_NS. The series ends
+ * after RNBDT_DEFERRED_GAP_NS without BUSY, which is longer than a client waits before it retries.
  */
 #define RNBDT_DEFERRED_LOG_NS	(10ull * NSEC_PER_SEC)
 #define RNBDT_DEFERRED_GAP_NS	(60ull * NSEC_PER_SEC)
@@ -88,8 +91,8 @@ static u64 rnbdt_bucket_interval(u32 per_minute)
 }
 
 /*
- * Return whether a bucket of @burst tokens is empty. Limit the debt of the bucket to @debt
- * nanoseconds, because the administrator can have changed the rate since the debt was made.
+ * Return whether a bucket that can hold @burst tokens is empty. Limit the debt of the bucket to
+ * @debt nanoseconds, because the administrator can have changed the rate since the debt was made.
  */
 static bool rnbdt_bucket_empty(struct rnbdt_bucket *bucket, u64 interval, u32 burst, u64 debt)
 {
@@ -115,7 +118,7 @@ static bool rnbdt_bucket_log(struct rnbdt_bucket *bucket)
 	return true;
 }
 
-/* Return the debt in ns that the login with the largest pool leaves in a bucket. */
+/* Return the debt in ns that a login with the largest possible floor leaves in a bucket. */
 static u64 rnbdt_login_debt(u64 interval)
 {
 	return DIV_ROUND_UP_ULL((u64)RNBD_POOL_UNITS_MAX * RNBD_UNIT_SIZE,
@@ -123,7 +126,7 @@ static u64 rnbdt_login_debt(u64 interval)
 }
 
 /**
- * rnbdt_rate_logins - check the rate limit of logins of a host
+ * rnbdt_rate_logins - check the rate limit of logins of a host, and take no token
  * @host: host
  *
  * Context: process context, @host locked.
@@ -146,7 +149,7 @@ u16 rnbdt_rate_logins(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_rate_attach - check the rate limit of requests to attach, and take one token
+ * rnbdt_rate_attach - take one token for a request to attach, unless the bucket is empty
  * @host: host
  *
  * Context: process context, @host locked.

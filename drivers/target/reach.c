@@ -3,12 +3,12 @@
  * Which exports a host reaches on a port.
  *
  * Operation: a host reaches an export on a port if the export allows the host and the port
- * offers the export. For each connection request, the target must know whether the host reaches
- * any export at all, and a host can have permission for thousands of exports. Therefore each port
- * has two counts for each host: one of all exports that the host reaches, and one of the enabled
- * exports among these. The counts change when a link in configfs is created or removed, and when
- * an export is enabled or disabled. For an ATTACH, the target looks up the export by its name, and
- * then the permission of the host for this export.
+ * offers the export. For each connection request for queue 0, the target must know whether the
+ * host reaches any export at all, and a host can have permission for thousands of exports.
+ * Therefore each port has two counts for each host: one of all exports that the host reaches, and
+ * one of the enabled exports among these. The counts change when a link in configfs is created or
+ * removed, and when an export is enabled or disabled. For an ATTACH, the target looks up the export
+ * by its name, and then the permission of the host for this export.
  *
  * Ownership: configfs owns the links; a port owns its counts.
  *

@@ -16,7 +16,7 @@
 # Therefore all times of the adapter are multiplied by SLOWDOWN, 2 by default, and the measured
 # times are divided by it. If SLOWDOWN is given (1000, mode "ceiling"), the time of the processor is
 # negligible and doorbells take no processor time, so that the adapters limit the throughput. Each
-# job adds a line of JSON to $OUT/results and one with the instructions of each kernel function to
+# job adds a line of JSON to $OUT/results and one with the instructions of kernel functions to
 # $OUT/breakdown.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh

@@ -92,8 +92,8 @@ intree_attach() {
 
 intree_detach() {
 	echo normal >/sys/block/rnbd0/rnbd/unmap_device
-	# The client closes the session only after the write has returned. Until the session is
-	# closed, the use counts of the modules do not protect them from being unloaded.
+	# The client closes the session only after the write to unmap_device has returned. Until the
+	# session is closed, the use counts of the modules do not protect them from being unloaded.
 	wait_for 10 test ! -e /sys/class/rtrs-client/bench
 	rmmod rnbd-client rtrs-client || die "rnbd-client cannot be unloaded"
 	[ -d /sys/module/rtrs_server ] || rmmod rtrs-core

@@ -158,7 +158,8 @@ reconnect_other() {
 	until_true returned "$before"
 }
 
-# others I: measure the operations of other hosts; the other host I, not fenced yet, gets fenced
+# others I: measure the operations of other hosts; this fences the other host I, which must not be
+# fenced before
 others() {
 	local host
 

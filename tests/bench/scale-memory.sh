@@ -54,7 +54,8 @@ memory() {
 		}' /proc/meminfo
 }
 
-# memory_settled SECONDS: print the memory once "used" has not fallen by 128 KiB for SECONDS
+# memory_settled SECONDS: print the memory once "used" has not fallen by 128 KiB for SECONDS, or
+# after SETTLE_MAX seconds
 memory_settled() {
 	local now used least end last=$((SECONDS + SETTLE_MAX))
 

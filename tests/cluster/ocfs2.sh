@@ -184,7 +184,7 @@ while [ ! -e "$SHARED/dead" ]; do
 	sync $DIR/faults/own || die "fsync failed"
 done
 took "the target is unreachable for longer: node 3 is dead; $i writes of node 2 until then"
-# Node 2 has recovered node 3, so it must get the locks that node 3 had.
+# Node 2 has recovered node 3, so node 2 must get the locks that node 3 had.
 run touch $DIR/faults/kept.3 $DIR/faults/new
 for i in 2 3; do
 	same "$(md5sum <"$DIR/faults/kept.$i")" "$(<"$SHARED/kept.$i")" "data that node $i had synced"

@@ -127,7 +127,7 @@ static void fragment(u32 taken, u32 left)
 		give_both(at, min(left, UNITS - at));
 }
 
-/* Leave @nr units in use, at pseudo-random places. */
+/* Allocate all units, and free pseudo-random ones until @nr units are in use. */
 static void scatter(u32 nr)
 {
 	static bool is_free[UNITS];

@@ -4,10 +4,11 @@
  * (drivers/target/drr.c).
  *
  * The storage completes requests in the order in which it receives them. Each request takes
- * OVERHEAD_US, plus a microsecond per BYTES_PER_US bytes. Requests pass from the scheduler to
- * the storage while the cost in flight is below WINDOW, as in drivers/target/sched.c. A client
- * always has the same number of requests at the target, its depth: when one completes, the
- * client sends another one.
+ * OVERHEAD_US, plus a microsecond per BYTES_PER_US bytes. As in drivers/target/sched.c, a request
+ * that finds no other request waiting goes to the storage if the cost in flight is below WINDOW.
+ * When the cost in flight has fallen to LOW, waiting requests go to the storage until the cost
+ * reaches WINDOW. A client always has the same number of requests at the target, its depth: when
+ * one completes, the client sends another one.
  */
 #ifndef UNIT_DRR_MODEL_H
 #define UNIT_DRR_MODEL_H

@@ -201,7 +201,7 @@ agent 1 "rnbd fence succeeded, but the host is not fenced: no" -a t2 -n $N2
 echo lifted >t2/mode
 agent 0 "Success: host $N2 is fenced on t1 t2" -a t1,t2 -n $N2
 agent 0 "ON" -o status -a t1,t2 -n $N2
-# The agent must not take "status 0" in the output of rnbd for its exit status.
+# The agent must not take "status 0" in the output of rnbd for the exit status of rnbd.
 echo verdict >t2/mode
 agent 1 "target t2: host $N2: off: status 0" -a t2 -n $N2
 echo noisy >t2/mode
@@ -303,7 +303,8 @@ serve 0 "rnbd fence $OTHER --timeout 47" "$N2" --hosts "other:$OTHER"
 fenced_on local $OTHER fenced
 echo nomodule >local/mode
 serve 1 "rnbd fenced --json" "$N2"
-# If --hosts is given, the file of hosts is not read. With an empty list no host is allowed.
+# If --hosts is given and --hosts-file is not, the default file of hosts is not read. If the list of
+# hosts is empty, no host is allowed.
 fresh
 printf '%s\n' "$N2 n2 2" >hosts
 same "$(SSH_ORIGINAL_COMMAND="rnbd fence $N2 --timeout 5" FENCE_RNBD_LOCK=$DIR/lock "$agent" --serve "--hosts=n3:$N3" 2>&1)" \

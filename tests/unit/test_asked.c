@@ -75,7 +75,7 @@ static void test_answers(void **state)
 	assert_true(rnbd_handle_equal(&asked->handle, &h));
 	asked = rnbdc_asked_find(&ctl, first);
 	assert_ptr_equal(asked->disk, (void *)11);
-	/* The task stops waiting, but the request stays until its reply arrives. */
+	/* The task no longer waits; the record of the request stays until the reply arrives. */
 	asked->disk = NULL;
 	assert_ptr_equal(rnbdc_asked_find(&ctl, first), asked);
 	assert_true(names(1));

@@ -182,7 +182,7 @@ static void test_round_trip(void **state)
 	assert_string_equal(text, whole);
 	free(text);
 	target_config_free(&config);
-	/* The same for an empty configuration, whose layout depends on the version of json-c. */
+	/* An empty configuration, whose layout is up to json-c, is also written unchanged. */
 	parse_good("{'version':1}", &config);
 	text = target_config_text(&config);
 	target_config_free(&config);
@@ -287,7 +287,7 @@ static void test_host(void **state)
 		   "host " HOST1 ": 'max_pool_bytes' must be a whole number");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':1.5}]}", "a whole number");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':'1'}]}", "a whole number");
-	/* A number beyond the signed 64 bits of json-c, and one just above its allowed range. */
+	/* A number beyond the signed 64 bits of json-c, and one just above the range of its key. */
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':9223372036854775808}]}",
 		   "'max_pool_bytes' is '9223372036854775808': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",

@@ -60,8 +60,8 @@ static void test_flush_limit(void **state)
 	for (i = 0; i < ARRAY_SIZE(disk); i++)
 		disk[i] = new_disk(session, 1, 0, 0, 0);
 	/*
-	 * The FLUSHes do not complete, so they stay ahead. Passing rounds pay the debt that
-	 * they cause, so only their number limits them.
+	 * The FLUSHes do not complete, so they stay ahead. Each round of the scheduler reduces the
+	 * debt that the FLUSHes cause, so only the number of FLUSHes reaches its limit.
 	 */
 	for (i = 0; i < 10000; i++) {
 		complete();
@@ -89,7 +89,10 @@ static void test_flush_alone(void **state)
 		assert_true(rnbdt_drr_pass(&disk->node, &flush));
 		rnbdt_drr_passed(&disk->node);
 	}
-	/* Beside other hosts, the rounds that the disk misses pay its debt. */
+	/*
+	 * Beside other hosts, each round of the scheduler in which the host has no waiting request
+	 * reduces the debt of the host.
+	 */
 	for (i = 0; i < 3; i++)
 		start(new_client(RNBDT_WEIGHT_DEFAULT, 256, 64 * KIB, 0, 0));
 	for (i = 0; i < 100; i++) {
@@ -132,7 +135,7 @@ static double beside_flushes(u32 every)
 
 /*
  * Like beside_flushes(), with @others competing hosts. The second disk always has @depth
- * FLUSHes at the target, and the storage executes those that it receives in order.
+ * FLUSHes at the target. The storage executes them in the order in which it receives them.
  */
 static double beside_flush_depth(u32 others, u32 depth)
 {

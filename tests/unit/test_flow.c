@@ -21,7 +21,7 @@ static void test_grow(void **state)
 	rnbd_flow_out_init(&out, FIRST, 64);
 	rnbd_flow_sent(&out, true);
 	rnbd_flow_sent(&out, true);
-	/* A connection that has not joined its session asks for nothing. */
+	/* Before rnbd_flow_out_enable(), an end requests no more slots and no more requests. */
 	assert_false(rnbd_flow_more(&out, &info));
 	rnbd_flow_out_enable(&out, 144);
 	assert_int_equal(out.depth, 16);
@@ -47,8 +47,8 @@ static void test_grow(void **state)
 	assert_false(rnbd_flow_is_short(&out));
 
 	/*
-	 * If a request has to wait while SLOTS asks for more receive slots, the next SLOTS asks
-	 * for more requests in flight.
+	 * If a request has to wait while a SLOTS entry for more receive slots is unanswered, the
+	 * next SLOTS entry asks for more requests in flight.
 	 */
 	while (out.credits > 2)
 		rnbd_flow_sent(&out, true);
@@ -63,7 +63,7 @@ static void test_grow(void **state)
 	assert_int_equal(info.depth, 40);
 }
 
-/* A peer that has granted nothing is not asked again before the end of the observation period. */
+/* If the peer has granted nothing of an increase, an end asks for none until the period ends. */
 static void test_refused(void **state)
 {
 	struct rnbd_slots_info info;
@@ -85,7 +85,7 @@ static void test_refused(void **state)
 	assert_true(rnbd_flow_is_short(&out));
 }
 
-/* Credits that are on their way, or that only frames without load have used, show no need. */
+/* Only frames with load make an end ask for more slots, not other frames that use credits. */
 static void test_idle(void **state)
 {
 	const struct rnbd_slots_info less = { .slots = FIRST };
@@ -177,7 +177,7 @@ static void test_answers(void **state)
 	}
 }
 
-/* A peer that returns credits for slots that were given up commits a protocol error. */
+/* A peer that returns credits for slots that this end has given up commits a protocol error. */
 static void test_false_credits(void **state)
 {
 	const struct rnbd_slots_info less = { .slots = FIRST };
@@ -412,7 +412,7 @@ static void receive(struct end *e)
 	check(other(e));
 }
 
-/* Model of the work item. Sometimes it can allocate only half of the slots. */
+/* Model of the work item that adds slots. Sometimes it can allocate only half of the new slots. */
 static void work(struct end *e)
 {
 	struct rnbd_slots_info request;
@@ -562,7 +562,7 @@ static void one_connection(void)
 	}
 	assert_int_equal(ends[1].in.depth, 16);
 	assert_int_equal(ends[0].out.depth, 16);
-	/* At the lowest numbers, an idle connection sends no more frames. */
+	/* With the lowest numbers of slots and requests, an idle connection sends no frames. */
 	before = ends[0].sent + ends[1].sent;
 	for (i = 0; i < 4; i++) {
 		end_period(&ends[0], true);

@@ -52,7 +52,7 @@ static void test_known(void **state)
 				 cases[i].size);
 }
 
-/* Find the largest size that the device supports and that divides all numbers. */
+/* Find the largest size that the device supports and that divides all numbers, or else UNIT. */
 static u32 search(const u64 *numbers, u32 nr, u64 cap)
 {
 	u32 best = UNIT, i;

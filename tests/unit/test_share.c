@@ -121,7 +121,7 @@ static void test_hung(void **state)
 	}
 }
 
-/* While the first request of a disk is in flight, the disk may not use the reserve again. */
+/* While the first request of a disk is in flight, the disk must not use the reserve again. */
 static void test_one_first(void **state)
 {
 	u32 queue;

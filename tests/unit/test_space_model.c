@@ -7,10 +7,10 @@
  * sometimes fails, segments are added and closed. No two requests use a unit at a time. A
  * queue uses a unit only while no work request of another queue names it, and a closed
  * segment is reported as empty only when no work request names a unit of it. Waiters are served
- * first in, first out, unless a tick lets others pass, even if the pool has shrunk below the
- * units that they must leave for others. The largest request proceeds when nothing else
- * is in flight. Nothing is allocated in a closed segment. No unit is lost. Some pools use
- * the tables of a connection that was lost with requests in flight.
+ * first in, first out, unless rnbdc_space_tick() lets others pass. They are also served if the
+ * pool has shrunk below the units that they must leave for others. The largest request proceeds
+ * when nothing else is in flight. Nothing is allocated in a closed segment. No unit is lost. Some
+ * pools use the tables of a connection that was lost with requests in flight.
  */
 #include "../../drivers/client/space.c"
 #include "../../drivers/client/waiter.c"
@@ -76,7 +76,7 @@ static struct world {
 	u32 nr_queues, nr_hwqs, nr_slots, segment, max_units, wait_number, turn_number;
 	bool kicked, ticked, closed;
 	u32 try_fails;		/* failing calls of spin_trylock(), out of 10 */
-	bool closes;		/* segments of this pool are closed */
+	bool closes;		/* this round closes segments of the pool */
 	u32 generation;
 } w;
 
@@ -366,7 +366,7 @@ static void check_sums(void)
 		mine_open += rnbdc_cache_used_units(&w.caches[i]);
 	}
 	assert_int_equal(mine, used);
-	/* Used units of a closed segment count until all queues have noticed the close. */
+	/* @mine_open includes used units of closed segments until all queues noticed the close. */
 	if (w.space.flags & RNBDC_SPACE_CLOSING)
 		assert_in_range(mine_open, open, used);
 	else
@@ -511,7 +511,7 @@ static void end_world(void)
 {
 	u32 i, owned = 0;
 
-	/* Ticks can have ended turns without an allocation: let these queues try again. */
+	/* Ticks can have ended turns without an allocation: let hardware queues try again. */
 	if (w.ticked)
 		for (i = 0; i < w.nr_hwqs; i++)
 			if (w.hwqs[i].want && !w.hwqs[i].waiter.waiting)

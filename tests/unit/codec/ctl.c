@@ -175,8 +175,8 @@ static void test_ctl_frame(void **state)
 	assert_fault(message_decode(&msg), RNBD_PERR_FLAGS);
 
 	/*
-	 * A frame of another type, and a CONTROL frame with only 7 bytes of entries, as
-	 * rnbd_decode_frame() would not accept.
+	 * A frame of another type, and a CONTROL frame with only 7 bytes of entries.
+	 * rnbd_decode_frame() never returns the second one, so the test builds it.
 	 */
 	message_init(&msg, RNBD_FRAME_REPLY, 2, 32);
 	assert_fault(message_decode(&msg), RNBD_PERR_NONE);

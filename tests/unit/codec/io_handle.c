@@ -31,7 +31,7 @@ static void message_requests(struct message *msg, u32 nr)
 	assert_fault(message_decode(msg), RNBD_PERR_NONE);
 }
 
-/* The first step checks only the handle. */
+/* The first step checks only the handle of an entry, and no other field of the entry. */
 static void test_handle(void **state)
 {
 	static const struct patch patches[] = {

@@ -488,8 +488,8 @@ static void test_request_plain_faults(void **state)
 		     RNBD_PERR_TYPE);
 
 	/*
-	 * A REQUEST frame with only 31 bytes of entries, as rnbd_decode_frame() would not
-	 * accept.
+	 * A REQUEST frame with only 31 bytes of entries. rnbd_decode_frame() never returns
+	 * such a frame, so the test builds it.
 	 */
 	msg.frame = (struct rnbd_frame) {
 		.type = RNBD_FRAME_REQUEST, .nr_entries = 9,

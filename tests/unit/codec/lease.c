@@ -114,7 +114,10 @@ static enum rnbd_proto_err decode_later(u32 slot, u32 units, const struct rnbd_g
 	return fault;
 }
 
-/* Later segments may have any slot. Their size is segment_units or a multiple of 64 units. */
+/*
+ * Later segments may have any slot below nr_slots. Their size is segment_units, or a multiple of 64
+ * units that is less than segment_units.
+ */
 static void test_later_segments(void **state)
 {
 	(void)state;

@@ -226,8 +226,8 @@ static void test_grant_pool(void **state)
 }
 
 /*
- * If a floor was requested, the largest request must fit the whole floor, and not the share of
- * a queue.
+ * If a floor was requested, the largest request must fit the whole floor. It need not fit the
+ * share of a queue.
  */
 static void test_grant_floor(void **state)
 {
