@@ -68,7 +68,7 @@ static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + bytes);
 	atomic64_add(bytes, &rnbdt_all_queue_bytes);
-	/* Charge before the caller reads other sums. Pairs with the barriers after those charges. */
+	/* Charge before the caller reads the other sums. Their charges have the same barrier. */
 	smp_mb__after_atomic();
 }
 
@@ -316,7 +316,7 @@ void rnbdt_queue_budget_remove(struct rnbdt_queue *q)
 	q->reserved = 0;
 }
 
-/* Set the charge of a queue to @bytes. Return false, and change nothing, if a limit forbids that. */
+/* Set the charge of a queue to @bytes; return false without a change if a limit forbids that. */
 static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 {
 	struct rnbdt_host *host = q->session->host;

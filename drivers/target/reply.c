@@ -5,18 +5,19 @@
  * Operation
  *
  * A request that the backend has completed is added to the done list of its queue. Its reply is
- * sent at once while fewer than reply_gather reply frames are unacknowledged on the wire.
- * Otherwise replies gather until a frame is acknowledged or the replies fill a frame. Without a
- * credit of the client, replies stay on the list until credits arrive.
+ * sent at once while fewer than reply_gather frames are unacknowledged, that is, the device has not
+ * yet reported the requested completion of their SEND. Otherwise replies gather until a frame is
+ * acknowledged or the replies fill a frame. Without a credit of the client, replies stay on the
+ * list until credits arrive.
  *
  * Replies to requests that complete while their frame is being submitted wait for the end of the
  * submission (reply_batch). If the frame has requests for several attachments, each attachment has
- * its own work item for submissions. Each of these work items then queues another work item,
- * reply_work, which sends the replies that are ready when it runs.
+ * its own work item for submissions. If replies wait when such a work item ends, it queues another
+ * work item, reply_work, which sends the replies that are ready when reply_work runs.
  *
- * READ data that the client accepts inside a reply are sent in the frame if all such data of the
- * frame fit. Otherwise the frame has no READ data: the client must fetch the data of some replies
- * by RDMA READ anyway, and then fetches the data of all of them together.
+ * READ data that the client accepts inside a reply are sent in the frame if such data of all
+ * waiting replies fit. Otherwise the frame has no READ data: the client must fetch the data of some
+ * replies by RDMA READ anyway, and then fetches the data of all of them together.
  *
  * Control entries (ctl.c) and the answer to a query precede the replies and need a credit, too.
  *
@@ -28,8 +29,8 @@
  * Concurrency
  *
  * Backends complete requests in any context. ring->lock, which sending needs anyway, protects
- * the done list. The store that frees a request (release) pairs with the acquire of the frame
- * handler.
+ * the done list. The store (release) to rnbdt_req.busy that frees a request pairs with the acquire
+ * of the frame handler.
  *
  * Errors
  *
@@ -64,7 +65,7 @@
 RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
 		"unacknowledged reply frames from which on further replies are gathered in one frame");
 
-/* Called under ring->lock. */
+/* Count a reply in the statistics of its queue. Called under ring->lock. */
 static void rnbdt_queue_count(struct rnbdt_queue *q, const struct rnbdt_req *treq)
 {
 	WRITE_ONCE(q->stats.requests, q->stats.requests + 1);
@@ -76,7 +77,7 @@ static void rnbdt_queue_count(struct rnbdt_queue *q, const struct rnbdt_req *tre
 		WRITE_ONCE(q->stats.write_bytes, q->stats.write_bytes + treq->req.length);
 }
 
-/* Return whether the client accepts the data of a request inside the reply. */
+/* Return whether a request is a successful READ whose data the client accepts in the reply. */
 static bool rnbdt_queue_inline(const struct rnbdt_req *treq)
 {
 	return rnbd_op_data_in(treq->req.op) && treq->status == RNBD_ST_OK &&
@@ -114,8 +115,8 @@ void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool)
 }
 
 /*
- * Return whether the next frame carries inline data. A frame carries the inline data of all its
- * replies or of none: a client that must fetch data of one reply by RDMA READ can fetch all.
+ * Return whether the next frame carries inline data: those of all waiting replies fit. Otherwise it
+ * carries none, because a client that must fetch some data by RDMA READ can fetch all of them so.
  */
 static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 {
@@ -126,7 +127,7 @@ static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 	       q->done_inline <= q->ring.attr.slot_size - RNBD_RING_DATA_OFFSET;
 }
 
-/* Answer a query; without a credit the answer stays queued. Called under ring->lock. */
+/* Send the answer to a query; without a credit it stays queued. Called under ring->lock. */
 static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
@@ -150,7 +151,7 @@ static bool rnbdt_queue_has_ctl(const struct rnbdt_queue *q)
 	return !q->index && READ_ONCE(q->session->ctl.pending);
 }
 
-/* Called under ring->lock. */
+/* Send waiting entries and replies as far as credits allow. Called under ring->lock. */
 static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
@@ -197,9 +198,9 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 			smp_store_release(&treq->busy, false);
 		}
 		/*
-		 * Request a completion of this SEND only if further replies can gather until the
-		 * completion, that is, if other requests are in flight. inflight also counts the
-		 * ring, and possibly the request that the caller has just completed.
+		 * Request a completion of this SEND only if other requests are in flight, whose
+		 * replies can gather until the completion. inflight also counts the ring, and
+		 * possibly the request that the caller has just completed.
 		 */
 		others = atomic_read(&q->inflight) > 2;
 		if (rnbd_ring_send(ring, NULL, NULL, others ? IB_SEND_SIGNALED : 0))
@@ -244,7 +245,10 @@ void rnbdt_reply_work(struct work_struct *work)
  */
 void rnbdt_queue_submitted(struct rnbdt_queue *q)
 {
-	/* The storage can block other work items of the frame: do not wait for these. */
+	/*
+	 * If the frame has several work items, reply_work sends the replies of those that have
+	 * ended by then. Do not wait for the others, because the storage can block them.
+	 */
 	if (!READ_ONCE(q->several))
 		rnbdt_queue_kick(q);
 	else if (READ_ONCE(q->nr_done))
@@ -253,7 +257,8 @@ void rnbdt_queue_submitted(struct rnbdt_queue *q)
 
 /*
  * Return whether a request completes during its submission. Other requests of its frame can
- * complete during the same submission, so the replies are sent together when it has ended.
+ * complete during the same submission, so the replies are sent together when the submission has
+ * ended.
  */
 static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 {
@@ -264,7 +269,7 @@ static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 
 /*
  * Count a request for its export and its host; both exist while the request is in flight. Called
- * before the reply is sent, so that the counters include each reply that a client has seen.
+ * before the reply is sent, so that the counters include each request whose reply has arrived.
  */
 static void rnbdt_req_count(const struct rnbdt_req *treq)
 {
@@ -276,8 +281,8 @@ static void rnbdt_req_count(const struct rnbdt_req *treq)
 
 /**
  * rnbdt_req_done - complete a request
- * @treq: request of a backend; the queue owns it afterwards
- * @status: enum rnbd_status
+ * @treq: request that the backend has executed, or that was refused; the queue owns it afterwards
+ * @status: enum rnbd_status; ignored if rnbdt_may_submit() has refused @treq
  *
  * Context: any, without ring->lock; does not sleep.
  */
@@ -297,7 +302,7 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 		rnbdt_sched_leave(treq);
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (unlikely(!treq->stale && rnbd_inject(&rnbdt_inject_drop_reply, NULL))) {
-		/* Fault point: the request becomes free without a reply. */
+		/* Injected fault: the request becomes free, and its reply is never sent. */
 		smp_store_release(&treq->busy, false);
 	} else if (likely(!treq->stale)) {
 		list_add_tail(&treq->entry, &q->done);

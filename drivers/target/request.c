@@ -6,14 +6,14 @@
  *
  * The frame handler decodes the requests of a frame, and copies each into the structure of its
  * tag and the inline data of a WRITE to the pool. The request then goes to the backend, unless
- * it must wait because the storage has enough requests (sched.c).
+ * it must wait in the scheduler because the window of the storage is full (sched.c).
  *
  * If the backend never sleeps, the frame handler calls it directly. Otherwise the request is
  * submitted by a work item of its attachment and queue: the handler shares its completion queue
  * with other queues, and storage that blocks a submitter must not delay other exports. A request
  * that has waited in the scheduler always uses the work item. The limits of a cgroup can block a
- * submitter. So if the host is in a cgroup, one work item submits the requests of all queues of
- * an attachment, and the attachment occupies only one worker of the export.
+ * submitter. So if the host is in a cgroup and the I/O bypasses the page cache, one work item
+ * submits the requests of all queues of an attachment, which then occupies only one worker.
  *
  * Before the submission a request is checked against the capacity of the export, which can
  * change while a session is live, and against the read-only flag. reply.c answers a query about
@@ -21,21 +21,23 @@
  *
  * Ownership
  *
- * Memory is bounded: a queue has one request per tag that the client may use (queue_alloc.c), a
- * client cannot use a tag twice at a time, and the ring has a fixed number of slots. The backend
- * owns a request from the moment when it is busy until rnbdt_req_done().
+ * Memory is bounded: the number of request structures follows the number of tags that the client
+ * may use (queue_alloc.c), a client cannot use a tag twice at a time, and the number of slots of a
+ * ring is limited. The backend owns a request from the moment when it is busy until
+ * rnbdt_req_done().
  *
  * Concurrency
  *
  * The frames of a queue are handled one at a time in softirq context. The list of a struct
- * rnbdt_submit is lock-free: handlers add to it, the work item takes all. An attachment leaves
- * its export when it has no request and its work items have ended.
+ * rnbdt_submit is lock-free: handlers and the scheduler add to it, the work item takes all. A
+ * closed attachment leaves its export when it has no request and its work items have ended.
  *
  * Errors
  *
  * A malformed request, or a tag in use, is a protocol error, which ends the session. A request
  * that cannot be executed gets a reply with a status, RNBD_ST_CLOSED if its attachment closes or
- * was closed. Frames that arrive while the session closes are dropped and counted for the host.
+ * was closed. While the session closes, requests get no reply (epoch.c), and frames that arrive are
+ * dropped and counted for the host.
  */
 
 #include <linux/blkdev.h>
@@ -84,7 +86,7 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 		rnbdt_req_done(treq, RNBD_ST_READONLY);
 		return;
 	}
-	/* If the export has become smaller, possibly the client does not know that yet. */
+	/* If the capacity was reduced, the client possibly does not know the new capacity yet. */
 	if (unlikely(treq->req.offset + treq->req.length >
 		     READ_ONCE(att->backend->geo.capacity))) {
 		rnbdt_req_done(treq, RNBD_ST_RANGE);
@@ -98,10 +100,10 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 }
 
 /**
- * rnbdt_submit_work - submit requests to the storage in their order
+ * rnbdt_submit_work - submit the requests of a struct rnbdt_submit to the storage, oldest first
  * @work: rnbdt_submit.submit_work
  *
- * Context: work item of the backend; may sleep in the storage.
+ * Context: work item on the work queue of the backend; may sleep in the storage.
  */
 void rnbdt_submit_work(struct work_struct *work)
 {
@@ -112,7 +114,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	struct rnbdt_queue *q;
 	struct blk_plug plug;
 
-	/* A cgroup can block this task for long: do not delay replies until the submission ends. */
+	/* A cgroup can block this task for long: then replies do not wait until all are submitted. */
 	if (READ_ONCE(reply_batch) && likely(!READ_ONCE(submit->att->in_cgroup)))
 		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);
@@ -130,7 +132,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	rnbdt_io_end(io);
 }
 
-/* Limits for a request whose attachment no longer exists: it is answered with CLOSED anyway. */
+/* Limits to decode a request whose attachment was detached: its reply is CLOSED in any case. */
 static const struct rnbd_export_limits rnbdt_no_limits = {
 	.capacity = U64_MAX / 2,
 	.max_io = U32_MAX,
@@ -140,7 +142,7 @@ static const struct rnbd_export_limits rnbdt_no_limits = {
 
 /*
  * Find the attachment of a request, trying @att first. Sets @att to NULL if the attachment was
- * detached, even if its index is used again. Called under RCU.
+ * detached, even if another attachment uses its index now. Called under RCU.
  */
 static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 					     const struct rnbd_handle *handle,
@@ -163,8 +165,8 @@ static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 }
 
 /*
- * Submit an accepted request, let it wait in the scheduler, or answer CLOSED if its attachment
- * was closed.
+ * Submit an accepted request or let it wait in the scheduler. If its attachment was closed or
+ * detached (@att is NULL), answer CLOSED.
  */
 static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 			      struct rnbdt_attach *att, const void *data)
@@ -194,7 +196,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	if (att->backend->ops->atomic && likely(!in_cgroup)) {
 		rnbdt_backend_submit(treq);
 	} else if (llist_add(&treq->todo, &submit->todo)) {
-		/* If the list was not empty, the work item is already queued. */
+		/* If the list was not empty, the work item was queued for the earlier requests. */
 		rnbdt_io_queue(&att->backend->io, &submit->submit_work);
 		q->begun++;
 	}
@@ -242,8 +244,10 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
  * @frame: frame of type RNBD_FRAME_REQUEST
  *
  * Context: completion handler of the queue; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the
- * frame is malformed, a tag is in use, or no attachment has the handle of a request.
+ * Return: RNBD_PERR_NONE, also for a frame that is dropped because the session closes; or a
+ * protocol error if the session is not live yet, the frame is malformed, a tag is in use or beyond
+ * those that the client may use, an extent is not in a segment of the pool, or no attachment has or
+ * had the handle of a request.
  */
 enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 					 struct rnbd_frame *frame)
@@ -261,7 +265,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	if (unlikely(state < RNBDT_LIVE))
 		return RNBD_PERR_TYPE;
 	if (unlikely(state > RNBDT_LIVE)) {
-		/* Counted for the host, because a frame can have requests for several exports. */
+		/* Count the frame for the host, because its requests can name several exports. */
 		atomic64_inc(&s->host->stale_frames);
 		return RNBD_PERR_NONE;
 	}
@@ -281,8 +285,9 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
  * @entry: entry of type RNBD_CTL_QUERY
  *
  * Context: completion handler of the queue; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the
- * entry is malformed, the client may not use the tag, or the previous query was not answered.
+ * Return: RNBD_PERR_NONE, also if the session closes; or a protocol error if the session is not
+ * live yet, the entry is malformed, the client may not use the tag, or the previous query was not
+ * answered.
  */
 enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry)
 {

@@ -9,10 +9,10 @@
  * of the node has had a pool that can grow.
  *
  * When a segment is freed, its blocks are zeroed and added to the reserve of their node if that
- * has less than pool_reserve_mb. After a grant has taken blocks, a work item fills the reserve
- * only up to half of pool_reserve_mb, so that memory that no grant needs soon stays available to
- * other users. When the machine is short of memory, a shrinker frees blocks, and no block is added
- * to a reserve for RNBDT_RESERVE_PAUSE.
+ * reserve has less than pool_reserve_mb. After each grant, a work item fills a reserve that has
+ * less than half of pool_reserve_mb, and only up to this half, so that memory that no grant needs
+ * soon stays available to other users. When the machine is short of memory, a shrinker frees
+ * blocks, and no block is added to any reserve for RNBDT_RESERVE_PAUSE.
  *
  * Ownership: the reserve owns its pages. They are not charged to a host, and are not part of the
  * limit of all pools. The exit of the module frees them.
@@ -67,7 +67,7 @@ static struct rnbdt_reserve *rnbdt_reserves;	/* by node; set once */
 static unsigned long rnbdt_reserve_shrunk;	/* jiffies of the latest shrinking, or 0 */
 static struct shrinker *rnbdt_reserve_shrinker;
 
-/* Return the reserve of @node, or of the first node if @node is unknown or has no memory. */
+/* Return the reserve of @node, or of the first node with memory if @node is unknown or has none. */
 static struct rnbdt_reserve *rnbdt_reserve_of(int node)
 {
 	if (node == NUMA_NO_NODE || !node_state(node, N_MEMORY))
@@ -119,7 +119,7 @@ static unsigned long rnbdt_reserve_count(struct shrinker *shrinker, struct shrin
 	return READ_ONCE(rnbdt_reserves[sc->nid].pages) ?: SHRINK_EMPTY;
 }
 
-/* Free at least as many pages as the kernel asks for, beginning with the smallest blocks. */
+/* Free blocks, the smallest first, until the pages that the kernel asks for or all are freed. */
 static unsigned long rnbdt_reserve_shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct rnbdt_reserve *reserve = &rnbdt_reserves[sc->nid];
@@ -186,7 +186,7 @@ static void rnbdt_reserve_work(struct work_struct *work)
 static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
 
 /**
- * rnbdt_reserve_fill - fill the reserve in the background
+ * rnbdt_reserve_fill - fill the reserve of a node in the background, if it is less than half full
  * @node: memory node of a device that has a pool that can grow, or NUMA_NO_NODE
  *
  * From the first call for a node on, the node has a reserve.

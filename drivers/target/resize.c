@@ -6,7 +6,7 @@
  * gets a CAPACITY entry, at most one per attachment in each RNBDT_RESIZE_PAUSE. A later capacity
  * replaces one that was not reported yet. When a larger capacity is reported, the limit of the
  * request decoder is raised to it. A smaller capacity never lowers this limit, because requests
- * for the old capacity can be in flight: request.c answers these with RNBD_ST_RANGE.
+ * beyond the smaller capacity can be in flight: request.c answers these with RNBD_ST_RANGE.
  *
  * Concurrency: the host lock protects the reported capacity. The capacity of an export changes
  * under rnbdt_lock held for writing. The work item runs on rnbdt_attach_wq; the end of the
@@ -27,7 +27,7 @@
  * rnbdt_attach_resize - schedule a report of the capacity to a client
  * @att: attachment that is bound to an export
  *
- * Do nothing if this capacity was reported already or the attachment or session closes.
+ * Do nothing if the current capacity was reported already, or if the attachment or session closes.
  *
  * Context: process context, rnbdt_lock held for writing; does not sleep.
  */

@@ -6,10 +6,10 @@
  *
  * A device queues all requests that it gets, so the host with the most requests in flight would
  * get most of the service. Therefore the target limits the total cost of the requests in the
- * storage; this limit is the window. A request goes to the storage at once if the cost in flight
- * is below the window, and waits otherwise. When the storage has completed requests, drr.c
- * selects the waiting requests that are dequeued. sched_group.c decides which hosts and exports
- * share a window.
+ * storage; this limit is the window. A request goes to the storage at once if no request waits and
+ * the cost in flight is below the window. Otherwise it waits, unless it is a FLUSH that may pass
+ * ahead (drr.c). When the storage has completed requests, drr.c selects the waiting requests that
+ * are dequeued. sched_group.c decides which hosts and exports share a window.
  *
  * A dequeued request is submitted by the work item of its attachment and queue. When an
  * attachment closes, its waiting requests are dequeued at once and passed to the same work item,
@@ -23,12 +23,12 @@
  *
  * Concurrency
  *
- * While no request waits, a request costs two operations on an atomic counter and a read of the
+ * While no request waits, a request costs two operations on an atomic counter and two reads of the
  * number of waiting requests; the lock is not taken. If one request begins to wait while the last
- * request in flight leaves, barriers ensure that at least one of the two sees the other, and then
- * dequeues. So no request waits forever. The lock and in_flight have cache lines of their own. A
- * request in flight is counted in the lane that it has entered, even if its host has changed to
- * another lane.
+ * request in flight leaves, barriers ensure that the context of at least one of the two sees the
+ * other request, and then dequeues waiting requests. So no request waits forever. in_flight has a
+ * cache line of its own. A request in flight is counted in the lane that it has entered, even if
+ * its host has changed to another lane.
  *
  * Requests are dequeued, several at a time, when the cost in flight has fallen to seven eighths
  * of the window. This hysteresis saves wakeups, and the storage is not idle while a request
@@ -107,7 +107,7 @@ void rnbdt_sched_force(struct list_head *ready)
 }
 
 /**
- * rnbdt_sched_wait - enqueue a request, unless it may pass after all
+ * rnbdt_sched_wait - enqueue a request, unless it is a FLUSH that passes ahead or its disk is closed
  * @treq: request whose cost is set, but not counted in a lane
  *
  * Called by rnbdt_sched_enter() only.
@@ -130,8 +130,8 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 	if (unlikely(treq->lane != lane)) {
 		/*
 		 * rnbdt_sched_enter() possibly added the cost of this request to the former lane
-		 * for a moment. A request that completed in that moment possibly saw this cost
-		 * and dequeued nothing, so dequeue from the former lane now.
+		 * for a moment. If another request completed in that moment, its context possibly
+		 * saw this cost and dequeued nothing, so dequeue from the former lane now.
 		 */
 		rnbdt_sched_take(treq->lane, &ready);
 		treq->lane = lane;

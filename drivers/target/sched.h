@@ -26,8 +26,10 @@ struct rnbdt_sched;
 /**
  * struct rnbdt_lane - a window, and the tree of requests that wait for it
  * @sched: scheduler; constant
- * @root: root of the tree, see drr.c; lock of the scheduler
- * @in_flight: total cost of the requests of this lane that the storage has
+ * @root: root of the tree, see drr.c; lock of the scheduler, but the number of waiting requests is
+ *	also read without the lock
+ * @in_flight: total cost of the requests of this lane that were admitted to the storage and have
+ *	not ended
  */
 struct rnbdt_lane {
 	struct rnbdt_sched *sched;
@@ -45,8 +47,8 @@ struct rnbdt_lane {
  * @direct: I/O bypasses the page cache, so it can be charged to a cgroup; constant
  * @lock: protects the nodes of all lanes; interrupts disabled. No other lock is taken within it
  * @shared: lane of the hosts that are in no cgroup
- * @key: request queue of the storage, or NULL if the scheduler belongs to one export whose
- *	storage has no request queue; constant
+ * @key: request queue of the storage, or NULL if the scheduler belongs to one export, which uses
+ *	the page cache or is a file of a file system without a block device; constant
  * @entry: in the hash table of schedulers; rnbdt_lock
  * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
  * @hosts: hosts that have attached exports of this storage, struct rnbdt_sched_group; lock of
@@ -94,8 +96,8 @@ static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
 			   READ_ONCE(sched->window) + cost))
 			return true;
 		/*
-		 * A request that leaves before this can see the added cost and dequeue nothing.
-		 * Therefore rnbdt_sched_wait() checks again.
+		 * If another request leaves before this subtraction, its context can see the
+		 * added cost and dequeue nothing. Therefore rnbdt_sched_wait() checks again.
 		 */
 		atomic64_sub(cost, &lane->in_flight);
 	}
@@ -106,7 +108,7 @@ static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
  * rnbdt_sched_leave - record that the storage has completed a request
  * @treq: request for which rnbdt_sched_enter() was called
  *
- * If the cost in flight is low enough now, work items submit waiting requests.
+ * If the cost in flight is low enough now, dequeue waiting requests, which work items submit.
  *
  * Context: any; does not sleep.
  */

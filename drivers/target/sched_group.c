@@ -91,7 +91,8 @@ struct rnbdt_sched_group {
 
 /**
  * struct rnbdt_sched_host - a host at one storage
- * @group: group of the host; must be the first member, because the group is freed by its address
+ * @group: group of the host; must be the first member, because kfree() of its address frees the
+ *	whole structure
  * @own: lane of the host while it is in a cgroup
  */
 struct rnbdt_sched_host {
@@ -113,7 +114,7 @@ static DEFINE_HASHTABLE(rnbdt_scheds, RNBDT_SCHED_BITS);	/* rnbdt_lock */
 static DEFINE_SPINLOCK(rnbdt_group_lock);
 static DEFINE_HASHTABLE(rnbdt_groups, RNBDT_GROUP_BITS);	/* rnbdt_group_lock */
 
-/* Return the block device to which the requests of an export go, or NULL. */
+/* Return the block device to which an export sends its requests directly, or NULL. */
 static struct block_device *rnbdt_sched_bdev(const struct rnbdt_backend *be)
 {
 	if (!be->direct)
@@ -121,7 +122,7 @@ static struct block_device *rnbdt_sched_bdev(const struct rnbdt_backend *be)
 	return be->bdev ?: file_inode(be->file)->i_sb->s_bdev;
 }
 
-/* Return the largest window of the exports of a storage, in requests; 0: no limit. */
+/* Return the largest window of the exports of a scheduler, in requests of 4 KiB; 0: no limit. */
 static u32 rnbdt_sched_window(const struct rnbdt_sched *sched)
 {
 	bool rotational = sched->overhead == RNBDT_OVERHEAD_ROTATIONAL;
@@ -171,7 +172,7 @@ static struct rnbdt_sched *rnbdt_sched_find(const void *key)
 /**
  * rnbdt_sched_open - assign a scheduler to a backend
  * @be: open backend
- * @window: requests that the storage gets at a time, or 0 for the module parameter
+ * @window: window of the export in requests of 4 KiB, or 0 for the module parameter
  *
  * Context: process context; takes rnbdt_lock, may sleep.
  * Return: 0 or -ENOMEM.
@@ -232,9 +233,9 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
 /**
  * rnbdt_sched_set_window - change the window of an export
  * @be: backend with a scheduler
- * @window: requests that the storage gets at a time, or 0 for the module parameter
+ * @window: window of the export in requests of 4 KiB, or 0 for the module parameter
  *
- * If several exports share the storage, the largest of their windows applies.
+ * If several exports share the scheduler, the largest of their windows applies.
  *
  * Context: process context, rnbdt_lock held for writing.
  */
@@ -453,7 +454,7 @@ static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt
  * rnbdt_sched_move_host - move a host to its own lane or back to the shared one, at each storage
  * @host: host whose member in_cgroup has changed
  *
- * Its waiting requests are submitted at once.
+ * The waiting requests of the host are submitted at once, even if the windows are full.
  *
  * Context: process context, rnbdt_lock held for writing.
  */

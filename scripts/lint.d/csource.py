@@ -27,15 +27,16 @@ KEYWORDS = set('''auto break case char const continue default do double else enu
 for goto if inline int long register restrict return short signed sizeof static struct switch
 typedef union unsigned void volatile while bool true false NULL'''.split())
 OPEN = {'(': ')', '[': ']', '{': '}'}
-# Macros of the kernel that define a name at file level: its position in their arguments.
+# Macros of the kernel that define a name at file level: position of the name in the arguments.
 NAMING = {'LIST_HEAD': 0, 'HLIST_HEAD': 0, 'LLIST_HEAD': 0, 'DEFINE_PER_CPU': 1}
 EVENTS = {'TRACE_EVENT': 0, 'DEFINE_EVENT': 1, 'DECLARE_EVENT_CLASS': 0}
-# Which argument of these is what later runs the function in which other argument.
+# Macros and functions that set up a work item, a timer or the like: positions of the argument that
+# is this item, and of the argument that is the function which the item later runs.
 BINDS = {'INIT_WORK': (0, 1), 'INIT_WORK_ONSTACK': (0, 1), 'INIT_DELAYED_WORK': (0, 1),
          'INIT_DEFERRABLE_WORK': (0, 1), 'INIT_RCU_WORK': (0, 1), 'DECLARE_WORK': (0, 1),
          'DECLARE_DELAYED_WORK': (0, 1), 'DEFINE_TIMER': (0, 1), 'timer_setup': (0, 1),
          'tasklet_setup': (0, 1), 'init_irq_work': (0, 1), 'kthread_init_work': (0, 1)}
-# Which argument of these has its function run.
+# Functions that queue or start such an item: position of the item in the arguments.
 RUNS = {'queue_work': 1, 'queue_work_on': 2, 'queue_delayed_work': 1,
         'queue_delayed_work_on': 2, 'mod_delayed_work': 1, 'mod_delayed_work_on': 2,
         'queue_rcu_work': 1, 'schedule_work': 0, 'schedule_delayed_work': 0, 'mod_timer': 0,
@@ -43,7 +44,7 @@ RUNS = {'queue_work': 1, 'queue_work_on': 2, 'queue_delayed_work': 1,
 
 
 class Token:
-    """A token; `made` if a macro made it, so that its spelling stands nowhere else."""
+    """A token; `made` if the expansion of a macro made it, so that the file does not contain it."""
     __slots__ = ('kind', 'text', 'line', 'made')
 
     def __init__(self, kind, text, line, made=False):
@@ -89,7 +90,7 @@ def tokenize(text, line=1):
 
 
 def conditional(directive, skipping):
-    """Follows #if and the like; True entries of the stack hide what only user space sees."""
+    """Follow #if and the like; code is hidden while the stack has an entry that is True."""
     word = re.match(r'#\s*(\w*)', directive).group(1)
     if word in ('if', 'ifdef', 'ifndef'):
         hidden = re.match(r'#\s*(ifndef\s+__KERNEL__|if\s+0)\b', directive) is not None
@@ -119,7 +120,7 @@ def match_close(tokens, start):
 
 
 def arguments(tokens, start):
-    """Lists of tokens between the commas of the parentheses at start, and where they end."""
+    """Return the tokens of each argument in the parentheses at start, and where these close."""
     end = match_close(tokens, start)
     args, i = [[]], start + 1
     while i < end:
@@ -167,7 +168,7 @@ def expand(macro, args, line):
 
 
 def chunks(tokens, macros):
-    """Cuts file-level tokens into chunks; macros maps names to macros of our own."""
+    """Cut file-level tokens into chunks; macros maps names to the macros that our files define."""
     i = 0
     while i < len(tokens):
         if tokens[i].text == ';':
@@ -228,7 +229,7 @@ def kernel_macro(token, args, static):
 
 
 def outside(tokens):
-    """Indices of the tokens that stand in no bracket, brackets that open included."""
+    """Yield the indices of the tokens outside of brackets, and of the outermost opening ones."""
     i = 0
     while i < len(tokens):
         yield i
@@ -269,7 +270,7 @@ def classify(tokens):
         return Chunk(tokens, defines, declaration=True)
     name = variable_name(tokens)
     if name is not None:
-        # const static data without initialiser are declared here and defined below
+        # A declaration such as "static const struct ops o;" counts as a definition, too.
         defines.append(Definition(name.text, 'variable', name.line, static, name.made))
     return Chunk(tokens, defines)
 
@@ -321,7 +322,7 @@ def variable_name(tokens):
 
 
 def function_members(chunk):
-    """Members that are pointers to functions, by the struct that the chunk defines."""
+    """Return, for each struct that the chunk defines, its members that point to functions."""
     found = {}
     tokens = chunk.tokens
     for i in range(len(tokens) - 2):
@@ -350,7 +351,7 @@ class Source:
             if match:
                 name, parens, params, body = match.groups()
                 params = [p.strip() for p in params.split(',')] if parens else None
-                # the first token keeps a # from looking like a directive
+                # The added ";" keeps a "#" in the body from looking like a directive.
                 body = tokenize(';' + body.replace('\n', ' '), line)[0][1:]
                 self.macros[name] = Macro(name, params, body, line)
 

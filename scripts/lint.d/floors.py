@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads MODULE.floors and finds the edges between files that it does not allow.
+"""Read MODULE.floors and find the uses between files (edges) that MODULE.floors does not allow.
 
 Operation: a line is one of
-    floor UNIT...                   from the top down; those of a line do not use each other
+    floor UNIT...                   from the top down; units of one line must not use each other
     join FILE -> UNIT: REASON       FILE.c and FILE.h belong to another unit
     allow UNIT -> UNIT NAME...: REASON
                                     edges that are no error: by identifier, by member of a
@@ -22,7 +22,7 @@ HERE = 'scripts/lint.d'
 
 
 class Exempt:
-    """An `allow` or `name` line; used collects those of its names that were needed."""
+    """An `allow` or `name` line; `used` has the names of the line that the check has needed."""
 
     def __init__(self, where, start, end, names):
         self.where, self.start, self.end, self.names = where, start, end, names
@@ -83,7 +83,7 @@ class Floors:
         return unit if '/' in unit else self.module + '/' + unit
 
     def allows(self, start, end, reason):
-        """Is this reason of an edge an exception?"""
+        """Does an `allow` line cover this reason of the edge?"""
         return any(fnmatch.fnmatchcase(start.name, e.start) and
                    fnmatch.fnmatchcase(str(end), e.end) and e.covers(reason.name)
                    for e in self.allowed)
@@ -96,7 +96,7 @@ class Floors:
 
 
 def remaining(deps, floors):
-    """The edges without what the exceptions of their module allow."""
+    """Return the edges without the reasons that `allow` lines of their module cover."""
     edges = {}
     for (start, end), reasons in deps.edges.items():
         left = [r for r in reasons if not floors[start.module].allows(start, end, r)]
@@ -122,7 +122,7 @@ def units(deps, floors):
 
 
 def directions(edges, floors):
-    """Violations: edges to another module, upwards, or along a floor."""
+    """Yield the edges to a module that is not lower, to a higher floor, or within a floor."""
     for (start, end), reasons in edges.items():
         if start.module != end.module:
             if end.module not in graph.LOWER[start.module]:
@@ -164,7 +164,7 @@ def cycles(deps, edges):
 
 
 def propose(deps, edges, module):
-    """Floors as the edges have them, top first; a cycle is one floor."""
+    """Yield floors computed from the edges, top first; the files of a cycle share a floor."""
     nodes = [u for u in deps.units.values() if u.module == module]
     inside = [e for e in edges if e[0].module == e[1].module == module]
     group = {u: (u,) for u in nodes}

@@ -5,18 +5,18 @@ Operation: a unit is NAME.c with NAME.h. Unit A depends on unit B if A includes
 B's header, if A uses an identifier that B defines, or if A calls a function of B
 through a pointer. Pointers are matched by their name: a file that writes
 `->member(` or queues the work item calls every file of the module that supplies
-a function for a member of that name; but a file that supplies the function of a
-work item itself runs no other one. A function that is passed to a function of
-another unit is called by that unit. Functions that only the kernel calls make no
-edge.
-Errors: an include that leads nowhere is noted in Graph.missing.
+a function for a member of that name. An exception: if a unit queues a work item
+whose function the unit itself supplies, it calls no other unit for that. If a
+function is passed to a function of another unit, that unit calls it. Functions that
+only the kernel calls make no edge.
+Errors: Graph.missing lists each #include of a file that is not below drivers/.
 """
 import os
 
 import csource
 
 MODULES = ('compat', 'core', 'client', 'target')
-# Other folders whose files the ones of a folder may use; compat uses none.
+# For each folder, the other folders whose files its files may use; compat may use none.
 LOWER = {'compat': (), 'core': ('compat',), 'client': ('core', 'compat'),
          'target': ('core', 'compat')}
 
@@ -119,7 +119,7 @@ class Graph:
         return found is not None and found.kind == 'variable'
 
     def edge(self, start, goal, kind, name, source, line):
-        """start uses the source goal, because of a line of source"""
+        """Add an edge: the unit start uses the file goal, because of a line of source."""
         if start is not goal.unit:
             self.edges.setdefault((start, goal.unit), []).append(
                 Reason(kind, name, source.path, line, goal.path))
@@ -153,7 +153,7 @@ class Graph:
             self.edge(source.unit, found.source, 'call' if called else 'use', token.text, source,
                       token.line)
 
-    # Callbacks: the functions that are supplied
+    # Callbacks: find the functions that files supply
 
     def supply(self, source, member, found):
         self.supplied.setdefault(member, {}).setdefault(source.module, set()).add(found)
@@ -173,7 +173,7 @@ class Graph:
                      self.variable(source, tokens[i - 1])):
                 if i >= 3 and tokens[i - 3].text in ('{', ',') and kinds and \
                         kinds[-1] is not None and kinds[-1] not in self.pointers:
-                    continue    # a struct of the kernel
+                    continue    # The kernel defines this struct.
                 for found in self.assigned(source, tokens, i + 1):
                     self.supply(source, tokens[i - 1].text, found)
             elif token.text in csource.BINDS and i + 1 < len(tokens):
@@ -190,10 +190,10 @@ class Graph:
                         self.supply(source, member, found)
 
     def initialised(self, tokens, i, kinds):
-        """The struct that the brace at i begins a value of: its tag, None if unknown."""
+        """Return the tag of the struct that the brace at i initializes, None if unknown."""
         before = tokens[i - 1].text if i else ''
         if before in ('{', ',') and kinds:
-            return kinds[-1]        # an element of an array
+            return kinds[-1]        # The value is an element of an array.
         if before == ')' and i >= 4 and tokens[i - 3].text == 'struct':
             return tokens[i - 2].text
         if before != '=' or (i >= 3 and tokens[i - 3].text in ('.', '->')):
@@ -206,7 +206,7 @@ class Graph:
         return None
 
     def assigned(self, source, tokens, i):
-        """Functions in an expression that are not called there."""
+        """Yield the functions that an expression names but does not call."""
         depth = 0
         while i < len(tokens) and tokens[i].text not in (';', '}'):
             if tokens[i].text in '([':
@@ -220,7 +220,7 @@ class Graph:
                 yield found
             i += 1
 
-    # Callbacks: the places that call them
+    # Callbacks: find the places that call functions through pointers
 
     def callbacks(self, source, chunk):
         tokens = chunk.tokens
@@ -254,7 +254,7 @@ class Graph:
         modules = callees_of(source.module)
         found = [f for module in modules for f in by_module.get(module, ())]
         local = [f for f in found if f.unit is source.unit]
-        # A work item that a file sets up and queues runs the function of that file.
+        # A work item runs the function of this unit, if this unit sets up an item of that name.
         if table is self.bound and local:
             return
         for f in sorted(found, key=lambda f: (f.source.path, f.line)):
@@ -262,7 +262,7 @@ class Graph:
 
 
 def callees_of(module):
-    """Modules whose functions a pointer that is called in the given one can lead to."""
+    """Return the modules whose functions can be called through a pointer in this module."""
     return MODULES if module == 'core' else (module,) + LOWER[module]
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 TAG = "SPDX-License-Identifier:"
 OPERATORS = {"AND", "OR", "WITH"}
 
-# Files without an SPDX line: data and formats that have no comments, and prose that has
-# none elsewhere either (the kernel's Documentation/ABI, Debian's own files).
+# Files without an SPDX line: data, formats without comments, and texts that have no such line in
+# other projects either (Documentation/ABI in the kernel, the files of Debian packages).
 EXEMPT = (
     "COPYING", "ChangeLog", "LICENSES/*", "*.md", "Documentation/ABI/*",
     "*/corpus/*", "*/golden/*",
@@ -36,7 +36,7 @@ def complain(where, what):
 
 
 def tracked_files():
-    """List what git knows or would add; a file that is deleted and not yet staged is not there."""
+    """List the existing files that git tracks, or that "git add" would add."""
     if not Path(".git").exists():
         sys.exit("licence: run this in a git checkout: it reads the files that git knows")
     names = subprocess.run(
@@ -66,7 +66,7 @@ def spdx_expression(name):
     """Return the expression of a source file, or None after a complaint."""
     found = []
     for number, line in enumerate(Path(name).read_text(errors="replace").split("\n"), 1):
-        # Only a comment of its own counts; programs and texts may mention the tag.
+        # Only a comment that begins a line counts: programs and texts can mention the tag.
         match = re.match(rf'(?:#|//|/\*|\.\.|\.\\"|;|--)? ?{TAG} (.*?)(?: \*/)?$', line)
         if match:
             found.append((number, match[1]))
@@ -115,7 +115,7 @@ def check_debian(expressions, files):
     patterns, texts = read_debian_copyright()
     used = set()
     for name in files:
-        # The last pattern that matches is the one that counts.
+        # The last matching pattern of debian/copyright applies.
         pattern, license_ = [p for p in patterns if fnmatch.fnmatchcase(name, p[0])][-1]
         used.add(pattern)
         if name in expressions and debian_name(expressions[name]) != license_:
@@ -137,7 +137,7 @@ def main():
     for name in files:
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in EXEMPT):
             continue
-        # A manual page that is another name of one consists of this line.
+        # A manual page that is only another name of a page consists of this line.
         if re.fullmatch(r"\.so \S+\n", Path(name).read_text(errors="replace")):
             continue
         expression = spdx_expression(name)

@@ -85,7 +85,7 @@ def blank(match):
 
 
 def uncomment(lines):
-    """Drop the SPDX line and the marks of a comment of C."""
+    """Yield the lines of a comment of C without comment marks; the SPDX line becomes empty."""
     for line in lines:
         line = re.sub(r'^\s*(?:/\*+|\*+/|\*|//+)?(?: ?\*+/$)? ?|\s*\*/$', '', line)
         yield '' if line.startswith('SPDX-') else line
@@ -122,7 +122,7 @@ def hash_comments(lines):
 
 
 def join(comments):
-    """Make passages of comments; lines without code that follow each other are one passage."""
+    """Make passages of comments; adjacent lines without code and in one column are one passage."""
     run = []
     for number, column, text in comments:
         text = '' if text.startswith(' SPDX-') else text[1:] if text.startswith(' ') else text
@@ -174,7 +174,7 @@ def find_yaml(page):
 
 
 def paragraphs(numbered, markup=None):
-    """Make passages of (line, text) that follow each other; an empty text separates them."""
+    """Make passages of adjacent (line, text); an empty text separates two passages."""
     run = []
     for number, text in list(numbered) + [(0, '')]:
         if text.strip() and (not run or number == run[-1][0] + 1):
@@ -194,7 +194,7 @@ def find_man(page):
     literal, prose = False, []
     for number, line in enumerate(page.lines, 1):
         literal = {'.nf': True, '.EX': True, '.fi': False, '.EE': False}.get(line[:3], literal)
-        # The line after .TP is the tag of a paragraph.
+        # The line after .TP is the tag of a paragraph, which is no prose.
         tag = number > 1 and page.lines[number - 2][:3] == '.TP'
         prose.append((number, '' if literal or tag or line[:1] in '.\'' else line))
     return paragraphs(prose, 'man')
@@ -216,8 +216,8 @@ def find_md(page):
 def find_rst(page):
     """The paragraphs of a page without its literal blocks, its comments and its directives."""
     prose, comment = [], []
-    # The block whose content is skipped: literal or comment, the indentation of the line before
-    # it, and that of its first line.
+    # inside: kind of the block whose content is skipped (literal or comment); parent: indentation
+    # of the line before the block; depth: indentation of the first line of the block.
     inside = parent = depth = None
     for number, line in enumerate(page.lines, 1):
         indent = len(line) - len(line.lstrip())

@@ -54,10 +54,10 @@ STARTS = re.compile(r"""(?-i:(?!WHAT\b))(?:what|that|of|it|who|whoever|one(?=\s*
 START_REMEDY = 'begin with a named thing or an imperative verb'
 # A quotation does not extend over an empty line.
 QUOTED = re.compile(r'"(?:[^"\n]|\n(?!\s*\n))*"')
-# Where a description begins: at a comment, after an empty line, and after these words.
+# Where a description begins: at the begin of a passage, after an empty line, and at these labels.
 BEGIN = re.compile(r"""\A\s*|\n[ \t]*\n\s*|^[ \t]*(?=@[\w.\[\]>-]+:|Returns?:|short:|\w+\(\)\s-\s)|
     \b(?=(?:Operation|Ownership|Concurrency|Errors|Context):\s)""", re.M | re.X)
-# The label before it: "@member:", "function() - ", "Return:", "function ARGUMENT...:".
+# The label before a description: "@member:", "function() - ", "Return:", "function ARGUMENT...:".
 LABEL = re.compile(r"""(?:@?[\w.\[\]>-]+(?:\(\))?\s-\s|@[\w.\[\]>-]+:|
     [\w-]+(?:\s["\[]?[A-Z][^a-z:]*)*:(?=\s))\s*""", re.X)
 
@@ -92,7 +92,7 @@ class Exemptions:
 
     def unused(self):
         for number, kind, path, text, used in self.lines:
-            # The versions of codespell know different words.
+            # A spelling exemption can be needed only by another version of codespell.
             if not used and kind != 'spelling':
                 yield '%s:%d: nothing needs the exemption %s; remove it' % (
                     EXEMPT, number, ' '.join(filter(None, (kind, path, text))))
@@ -134,7 +134,7 @@ def check_words(page, exemptions):
 
 
 def check_starts(page, exemptions):
-    """A comment begins with its subject, and so does each description of kernel-doc."""
+    """Find comments, and descriptions in kernel-doc, whose first word does not name a subject."""
     for passage in page.passages:
         if passage.kind == 'prose':
             continue
@@ -151,7 +151,7 @@ def check_width(page, exemptions):
         for number, line in enumerate(page.lines, 1):
             table = page.language == 'md' and line.startswith('|')
             limit = COMMENT_COLUMNS if number in page.literal else PAGE_COLUMNS
-            # Nothing can wrap a line of one word or a row of Markdown.
+            # A line of one word and a row of a Markdown table cannot be wrapped.
             if len(line) > limit and ' ' in line.strip() and not table and \
                     not exemptions.cover('width', page.path):
                 yield '%s:%d: %d columns; wrap at %d' % (page.path, number, len(line), limit)
@@ -161,7 +161,7 @@ def check_width(page, exemptions):
         for number, text in enumerate(passage.text.split('\n'), passage.line):
             columns = len(page.lines[number - 1].expandtabs(TAB))
             words = text.split()
-            # Nothing can wrap a comment of one word.
+            # A comment of one word cannot be wrapped.
             if columns > COMMENT_COLUMNS and len(words) > 1 and \
                     not exemptions.cover('width', page.path, words[0].rstrip(':')) and \
                     not exemptions.cover('width', page.path):
@@ -217,7 +217,7 @@ def check_spelling(pages, exemptions):
 
 
 def defined_terms(page):
-    """Yield (line, term) of a glossary: the lines that have the indentation of its content."""
+    """Yield (line, term) of a glossary: its lines with the same indentation as its first line."""
     inside, depth, options = None, None, False
     for number, line in enumerate(page.lines, 1):
         indent = len(line) - len(line.lstrip())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rules for single files: length, head comment, names, and what kernel they are for.
 
-Operation: each function yields a line per violation. A file whose head says that it
-is auto-generated is exempt, and so is data: folders called golden, corpus or build.
+Operation: each check yields a line per violation. Files whose first lines say that they are
+auto-generated are exempt, and so are folders with the names in DATA.
 """
 import os
 import re
@@ -18,7 +18,7 @@ PREFIX = {'compat': 'rnbd_compat_', 'core': 'rnbd_', 'client': 'rnbdc_', 'target
 # Names that the kernel's headers prescribe.
 KERNEL_NAMES = {'pr_fmt', 'CREATE_TRACE_POINTS', 'TRACE_SYSTEM', 'TRACE_INCLUDE_PATH',
                 'TRACE_INCLUDE_FILE'}
-# Names that depend on the version of the kernel, and the results of the probes.
+# Names with which code can test the version of the kernel, and names of the results of probes.
 VERSION = re.compile(r'\b(?:LINUX_VERSION_\w+|KERNEL_VERSION|RHEL_\w+|UTS_RELEASE)\b|'
                      r'\b(?:linux/version|utsrelease)\.h\b')
 RESULT = re.compile(r'\bRNBD_HAVE_\w+|\bRNBD_PROBE_\w+')
@@ -32,7 +32,7 @@ def generated(text):
 
 
 def files(top):
-    """Paths below top of the files that people have written, with their text."""
+    """Yield the path below top and the text of each source file that is not generated."""
     for folder in FOLDERS:
         for base, folders, names in os.walk(os.path.join(top, folder)):
             folders[:] = sorted(f for f in folders if f not in DATA)
@@ -58,7 +58,7 @@ def length(path, text):
 
 
 def head(path, text):
-    """A file of the modules begins with a comment whose first sentence says what it is."""
+    """Check that a file of the modules has a head comment, and a name that ends with no digit."""
     if not path.startswith('drivers/') or not path.endswith(('.c', '.h')):
         return
     match = re.match(SPDX + r'\s*/\*(.*?)\*/', text, re.S)
@@ -70,7 +70,7 @@ def head(path, text):
 
 
 def kernel(path, text):
-    """Probes say what a kernel has, not version numbers, and only drivers/compat asks them."""
+    """Check that no code tests kernel versions, and only drivers/compat uses the probes."""
     if not path.startswith(('drivers/', 'include/')):
         return
     text = csource.COMMENT.sub(lambda match: '\n' * match.group().count('\n'), text)
@@ -85,7 +85,7 @@ def kernel(path, text):
 
 
 def probes(top):
-    """Each result that is used has a probe, and each probe is used and has two forms."""
+    """Check that each used result has a probe, and each probe is used and has two forms."""
     used, made = {}, {}
     for base, _, names in os.walk(os.path.join(top, COMPAT)):
         for name in sorted(n for n in names if n.endswith(('.c', '.h'))):
@@ -106,7 +106,7 @@ def probes(top):
 
 
 def forced(source):
-    """Names of a source that are part of an interface: attributes and module parameters."""
+    """Yield the names that attributes and module parameters of a source prescribe."""
     for chunk in source.chunks:
         for token, bracket, name in zip(chunk.tokens, chunk.tokens[1:], chunk.tokens[2:]):
             if bracket.text != '(':

@@ -113,7 +113,7 @@ contest() {
 	    --lat_percentiles=1 --clat_percentiles=0 --percentile_list=50:99 --output-format=json \
 	    --output="$OUT/fio.json" "$@" "${jobs[@]}" "${more[@]}" 2>"$OUT/fio.err" ||
 		die "fio: $(head -n 3 "$OUT/fio.err")"
-	# fio may print notes before the JSON.
+	# fio can print notes before the JSON.
 	sed -i '/^{/,$!d' "$OUT/fio.json"
 	jq -c '[.jobs[] | .read.bw_bytes + .write.bw_bytes]' "$OUT/fio.json" >"$OUT/rates" || die "jq failed"
 }

@@ -9,7 +9,8 @@
 # Client and target are one machine with two modelled adapters, as in adapter.sh. Each session
 # belongs to a host of its own, with one connection, one disk, and its own export and null_blk.
 # A thread of fio per disk reads 4 KiB at random, one request at a time. Instructions of the model,
-# of fio and of null_blk do not count. $OUT/results gets a line per number of sessions.
+# of fio and of null_blk do not count. $OUT/results gets the result for each number of sessions, and
+# its ratio to the result for one session.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh

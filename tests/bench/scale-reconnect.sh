@@ -31,7 +31,7 @@ PART=reconnect
 wanted=$1 connections=${2:-8}
 IFS=, read -ra ways <<<"${3:-port,unload}"
 RESERVE=$((512 << 10))	# KiB that must be available for another session
-DEADLINE=600		# seconds after which the script fails; the goal is shorter
+DEADLINE=600		# seconds; time limit of each wait, longer than the goal
 # Small sessions, because both ends of all sessions are in one machine.
 options=(--queues "$connections" --queue-depth 16 --ring-slots 8 --pool 1M --max-io 64K --loss-timeout 0)
 

@@ -133,8 +133,10 @@ detach_all() {
 
 # measured SKIP IOS FIO-OPTION...: run fio on all disks. After the first SKIP I/Os, counted over all
 # disks, the module rdma-model and the plugin of QEMU measure the next IOS I/Os. Set $ns to the time
-# of these I/Os, and write to $OUT/one a JSON object that tests/bench/attribute.sh describes. The
-# disks can use soft-RoCE or modelled adapters; the machine must count instructions.
+# of these I/Os, and write to $OUT/one the output of breakdown() in tests/bench/attribute.sh, with
+# the member host_instructions: instructions per I/O, except those of the model, of user space and
+# of null_blk. The disks can use soft-RoCE or modelled adapters. The machine must count
+# instructions.
 counted=0
 # fio is one process in which each thread opens a disk: raise the limit of open files.
 ulimit -n 65536

@@ -89,7 +89,8 @@ second_target() {
 	targets undrained 120
 	dmsetup resume slow
 	targets drained
-	# From the fence on, the disk must not change, even if the agent reports the fence later.
+	# Once the target has fenced the host, the disk must not change, also in the time before the
+	# agent reports the fence.
 	wait_for 60 fenced
 	before=$(sum)
 	barrier fenced 120

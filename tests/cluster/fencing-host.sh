@@ -101,7 +101,8 @@ client() {
 	given_up "this host is fenced"
 	detach "$dev"
 	rmmod rnbd
-	# The target answers BUSY until the fence is complete; the tool retries.
+	# The login of the reloaded client lifts the fence. The target answers this login with BUSY
+	# until the fence is complete, and the tool retries.
 	dev=$(attach disk0 --wait 60) || exit 1
 	barrier wait-lifted
 	detach "$dev"
@@ -137,8 +138,8 @@ sum_differs() { [ "$(sum)" != "$1" ]; }
 
 # target_again: reload the target module and restore $OUT/saved
 target_again() {
-	# configfs_clear removes the host, which rewrites the file with its stored fence state.
-	# Restore the file, because a power cut would not change it.
+	# configfs_clear removes the host. This rewrites the file that stores the fence state of the
+	# host: restore the file, because a power cut would not change it.
 	cp "$KEPT" "$OUT/kept" || die "the fence state was not stored"
 	configfs_clear
 	cp "$OUT/kept" "$KEPT" || die "$KEPT cannot be restored"
@@ -274,8 +275,8 @@ target() {
 	barrier restarted 120
 	fenced_is no || die "the host is: $(rnbd fenced "$HOST")"
 	# The restart of the client has lifted the fence, but the stored state still says fenced, so
-	# the restarted target fences the host. The target must lift the fence when the client
-	# reconnects with the generation of this fence, which it got after the fence was lifted.
+	# the restarted target fences the host. The client knows the generation of this fence since
+	# the fence was lifted, so the target must lift the fence when the client reconnects.
 	rnbd save "$OUT/saved" || die "save"
 	target_again
 	barrier target-again

@@ -42,8 +42,8 @@ target() {
 	wait_for 240 fenced_is fenced
 	lab barrier recovered --nodes 1,2 --timeout 240 || die "barrier recovered"
 
-	# Node 3 resumes with writes that it has not sent; the target must refuse them. Node 3 may
-	# die: it resets itself when its cluster software finds that it was fenced.
+	# Node 3 resumes with writes that it has not sent; the target must refuse them. Node 3
+	# possibly resets itself, when its cluster software finds that node 3 was fenced.
 	refused=$(refusals)
 	lab may-die 3
 	lab resume 3

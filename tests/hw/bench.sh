@@ -4,8 +4,8 @@
 #
 # In each round all systems are measured one after the other, so that a change of the machines
 # during the run affects all systems alike. results/bench.jsonl has a line of JSON for each system,
-# job and round, with the members that tests/bench/measure.sh describes; results/bench.json and
-# bench.txt have, for each system and job, the round with the median IOPS.
+# job and round; results/bench.json and bench.txt have, for each system and job, the round with the
+# median IOPS.
 
 SYSTEM_NAMES="rnbd rnbd+poll nvme-rdma-best nvme-rdma-poll"
 

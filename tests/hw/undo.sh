@@ -271,8 +271,8 @@ step_leftovers() {
 }
 
 # keeper: tests/hw/run sends a line every few seconds, and the line "end" after it has undone the
-# run. If no line arrives for 60 s or the ssh connection ends, this machine restores itself and
-# removes the kit.
+# run. If no line arrives for 60 s or the ssh connection ends, this machine restores itself and, if
+# nothing is left over, removes the kit.
 step_keeper() {
 	local line
 

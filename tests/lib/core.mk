@@ -4,5 +4,5 @@
 
 # encoders and decoders of messages
 CODEC	:= frame ctl attach io cm login lease geometry discover slots
-# all of them
+# all these files
 CORE	:= $(CODEC) op names status auth secret pool flow

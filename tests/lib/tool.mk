@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# How a test's tool is built and installed. Its Makefile sets, and then includes this:
-#   TOOL    what it is called
-#   FLAGS   for the compiler, besides those that all have
-#   LIBS    for the linker
-# It consists of the C files of its folder, except test_*.c, which are unit tests.
+# Rules to build and install a tool for tests. The Makefile of the tool sets these variables, and
+# then includes this file:
+#   TOOL    name of the program
+#   FLAGS   options of the compiler, in addition to those of all tools
+#   LIBS    options of the linker
+# The tool consists of the C files of its folder, except test_*.c, which are unit tests.
 # Objects go to BUILD, so that the checkout stays clean.
 LIB := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 PREFIX ?= /usr/local
@@ -31,7 +32,7 @@ $(BUILD)/%.o: %.c Makefile $(LIB)/tool.mk
 
 -include $(OBJS:.o=.d)
 
-# In the machines' path
+# The folder PREFIX/bin is in the PATH of the lab machines.
 install: all
 	install -D -m 755 $(BUILD)/$(TOOL) $(DESTDIR)$(PREFIX)/bin/$(TOOL)
 

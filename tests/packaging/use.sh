@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# In a guest root: install the packages, or purge them and look for files that are left.
+# In a guest root: install the packages, or purge them and look for files that the purge has not
+# removed.
 #
 #   use.sh KVER install|purge
 set -ex

@@ -34,8 +34,8 @@ static const struct command attach = { .name = "attach", .opts = opts };
 #define TARGET	"address = host:1\nexport = disk\n"
 
 /*
- * Get the value of the occurrence @nth (from 0) of an option, or NULL. The test is not linked with
- * main.c, which defines the function of this name for the tool.
+ * Get the value of the occurrence @nth (from 0) of an option, or NULL. An option without a value
+ * has the value "".
  */
 static const char *value_of(const struct args *args, const char *name, size_t nth)
 {

@@ -204,11 +204,11 @@ static void test_shrink(void **state)
 	rnbd_flow_out_init(&out, 64, 64);
 	rnbd_flow_out_enable(&out, 144);
 	out.depth = 144;
-	/* If no slot was in use, all slots above the lowest allowed number are given up at once. */
+	/* An end that has used no slot gives up all slots above the lowest allowed number. */
 	assert_true(rnbd_flow_less(&out, 65, &info));
 	assert_int_equal(info.slots, FIRST);
 	assert_int_equal(info.depth, 16);
-	/* At most 64 slots are given up at a time. */
+	/* An end gives up at most 64 slots with one SLOTS entry. */
 	out.slots = 100;
 	out.max_slots = 128;
 	out.credits = 100;
@@ -231,8 +231,8 @@ static void test_shrink(void **state)
 	out.busy = 36;
 	assert_false(rnbd_flow_less(&out, 3, &info));
 	/*
-	 * Slots are given up if less than a quarter was in use: with 15 of 64 slots in use, but
-	 * not with 16.
+	 * An end gives up slots if it has used less than a quarter of its slots: with 15 of 64
+	 * slots in use, but not with 16.
 	 */
 	out.low = 64 - 15;
 	out.credits = 64;
@@ -412,7 +412,7 @@ static void receive(struct end *e)
 	check(other(e));
 }
 
-/* Model of the work item that adds slots. Sometimes it can allocate only half of the new slots. */
+/* Model of the work item of the ring. Sometimes it can allocate only half of the new slots. */
 static void work(struct end *e)
 {
 	struct rnbd_slots_info request;
@@ -562,7 +562,7 @@ static void one_connection(void)
 	}
 	assert_int_equal(ends[1].in.depth, 16);
 	assert_int_equal(ends[0].out.depth, 16);
-	/* With the lowest numbers of slots and requests, an idle connection sends no frames. */
+	/* With the lowest numbers of slots and requests, the end of a period sends no frame. */
 	before = ends[0].sent + ends[1].sent;
 	for (i = 0; i < 4; i++) {
 		end_period(&ends[0], true);
