@@ -115,8 +115,9 @@ void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool)
 }
 
 /*
- * Return whether the next frame carries inline data: those of all waiting replies fit. Otherwise it
- * carries none, because a client that must fetch some data by RDMA READ can fetch all of them so.
+ * Return whether the next frame carries inline data, which requires that the inline data of all
+ * waiting replies fit. Otherwise the frame carries none: a client that must fetch some of these
+ * data by RDMA READ can fetch all of them in this way.
  */
 static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 {

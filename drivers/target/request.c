@@ -114,7 +114,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	struct rnbdt_queue *q;
 	struct blk_plug plug;
 
-	/* A cgroup can block this task for long: then replies do not wait until all are submitted. */
+	/* Gather replies until the submission ends, unless a cgroup can delay its end for long. */
 	if (READ_ONCE(reply_batch) && likely(!READ_ONCE(submit->att->in_cgroup)))
 		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);

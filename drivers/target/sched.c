@@ -107,10 +107,11 @@ void rnbdt_sched_force(struct list_head *ready)
 }
 
 /**
- * rnbdt_sched_wait - enqueue a request, unless it is a FLUSH that passes ahead or its disk is closed
+ * rnbdt_sched_wait - enqueue a request, unless it may pass after all
  * @treq: request whose cost is set, but not counted in a lane
  *
- * Called by rnbdt_sched_enter() only.
+ * A FLUSH can pass ahead of waiting requests (drr.c). Each request of a closing attachment passes,
+ * and rnbdt_may_submit() refuses it. Called by rnbdt_sched_enter() only.
  *
  * Context: any; does not sleep.
  * Return: as rnbdt_sched_enter().

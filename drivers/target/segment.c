@@ -5,11 +5,11 @@
  * Operation
  *
  * A segment has zeroed pages and one memory region, which is registered once through the send
- * queue of queue 0, with the largest page size that its memory and the device allow
- * (page_size.c). A unit of the pool is a page of the kernel. The page allocator provides the
- * pages in contiguous extents, as long as possible, which are split into single pages. An extent
- * becomes one entry of a bio, so large requests are cheap. The reserve (reserve.c) provides
- * pages that are zeroed already.
+ * queue of queue 0, with the largest page size that its memory, the device and the parameter
+ * large_pages allow (page_size.c). A unit of the pool is a page of the kernel. The pages come in
+ * physically contiguous blocks, as large as possible, which are split into single pages. Contiguous
+ * pages become one entry of a bio, so large requests are cheap. A block comes from the reserve,
+ * which is zeroed already (reserve.c), or from the page allocator.
  *
  * Ownership
  *
@@ -18,15 +18,15 @@
  *
  * Concurrency
  *
- * The login work and the lease work register segments. They never run concurrently, and each has
- * at most RNBDT_REG_BATCH registrations in the send queue. The memory region is destroyed before
- * the pages are freed: after ib_dereg_mr() the device does not access them.
+ * The login work and the lease work register segments. For one session they never run concurrently,
+ * and each has at most RNBDT_REG_BATCH registrations in the send queue. The memory region is
+ * destroyed before the pages are freed: after ib_dereg_mr() the device does not access them.
  *
  * Errors
  *
- * A segment in any state may be unmapped and freed. A failed registration ends the session,
- * because the state of the send queue is then unknown. A registration that does not complete
- * within RNBDT_REG_TIMEOUT also ends the session.
+ * A segment in any state may be unmapped and freed. A registration that completes with an error
+ * ends the session, because the queue pair can then no longer be used. A registration that does not
+ * complete within RNBDT_REG_TIMEOUT also ends the session.
  */
 
 #include <linux/completion.h>
@@ -51,7 +51,7 @@
 #include "segment.h"
 #include "session.h"
 
-#define RNBDT_IOVA_SHIFT	32	/* a segment and its pages are smaller */
+#define RNBDT_IOVA_SHIFT	32	/* log2 of the bytes of address space per slot */
 
 RNBD_PARAM_UINT(large_pages, 1, 0, 2,
 		"register memory of pools with the largest pages that the device has: 0: never, 1: if its driver is known to support that, 2: always");
@@ -71,7 +71,7 @@ static void rnbdt_segment_add_pages(struct rnbdt_segment *seg, u32 first, struct
 	}
 }
 
-/* Take zeroed pages from the reserve, or allocate extents as long as possible. */
+/* Take zeroed blocks of pages from the reserve, or allocate blocks as large as possible. */
 static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
 {
 	unsigned int order = min_t(unsigned int, ilog2(seg->units), MAX_PAGE_ORDER);
@@ -269,7 +269,7 @@ static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
 	wrs[nr - 1].wr.send_flags = IB_SEND_SIGNALED;
 
 	reinit_completion(&s->conn.reg_done);
-	/* Do not post after the drain, which clears ring->live. */
+	/* The drain clears ring->live; do not post afterwards. */
 	spin_lock_irqsave(&ring->lock, flags);
 	if (ring->live)
 		ret = ib_post_send(ring->qp, &wrs[0].wr, NULL);
@@ -338,7 +338,7 @@ void rnbdt_segment_free_pages(struct rnbdt_segment *seg)
 	u32 i, j, units;
 
 	for (i = 0; i < seg->units && seg->ahead; i += units) {
-		/* seg->ahead of the first unit of an extent is the length of the extent. */
+		/* seg->ahead of the first unit of a block of pages is the length of the block. */
 		units = clamp_t(u32, seg->ahead[i], 1, 1U << RNBDT_RESERVE_MAX);
 		if (!seg->pages[i] || rnbdt_reserve_put(seg->pages[i], ilog2(units)))
 			continue;

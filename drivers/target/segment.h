@@ -38,12 +38,12 @@ struct rnbdt_session;
  * @idle_since: jiffies from which @deadline_ms counts, the latest of: when RECLAIM was queued,
  *	when RECLAIM was put into a frame, and when the lease work last found a request that
  *	extends the deadline; written by the lease work, and by segment_ctl.c under the ring lock
- * @asked_ns: monotonic time in ns; a request that names the segment extends the deadline only if
- *	it was decoded before this time, the time of RECLAIM plus a grace period. 0 until RECLAIM
- *	was put into a frame; written under the ring lock
+ * @asked_ns: monotonic time in ns at which a grace period ends, which begins when RECLAIM is put
+ *	into a frame; 0 until then. A request that names the segment extends the deadline only if it
+ *	was decoded before this time; written under the ring lock
  * @dev: RDMA device of the memory region; constant
- * @slot: index in rnbdt_pool.slots; constant once granted
- * @generation: number of the grant, not 0; constant once granted
+ * @slot: index in rnbdt_pool.slots; constant once reserved
+ * @generation: generation of the segment in its session, not 0; constant once @slot is reserved
  * @units: size in pool units; constant, except that a fault point clears it
  * @mr: memory region, or NULL
  * @sgt: scatter list of @pages

@@ -25,8 +25,8 @@
 #include "session.h"
 
 /*
- * Limits in ms of the grace period. In this time RECLAIM must reach the client, and the requests
- * that the client has sent before must reach the target.
+ * Limits in ms of the grace period, in which RECLAIM must reach the client, and the requests that
+ * the client sent before RECLAIM arrived must reach the target
  */
 #define RNBDT_RECLAIM_GRACE_MIN	1000u
 #define RNBDT_RECLAIM_GRACE_MAX	10000u

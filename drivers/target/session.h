@@ -9,8 +9,8 @@
  *
  * Ownership: a session owns its queues, its pool, its protection domain and its references on
  * the secret, on its host, on its port and on the module. The session owns its attachments, each
- * of which keeps its export open until no request is left (attached.c). The session records its
- * charges to the accounts, see limits.c.
+ * of which keeps its backend open until no request is left (attached.c). The session records its
+ * charges, see limits.c, budget.c and queue_budget.c.
  *
  * Concurrency: the member documentation names the lock of each member. "Host lock" is
  * rnbdt_host.lock, see rnbdt_host_lock(). "Login work" means that only login_work accesses the
@@ -50,7 +50,7 @@ struct rnbdt_secret;
 
 /**
  * enum rnbdt_peer_class - classes of connections that have not logged in
- * @RNBDT_PEER_NEW: the host has not logged in from the address of the connection
+ * @RNBDT_PEER_NEW: the host has not recently logged in from the address of the connection
  * @RNBDT_PEER_KNOWN: the host has recently logged in from this address
  * @RNBDT_PEER_CLASSES: number of classes
  *
@@ -64,9 +64,9 @@ enum rnbdt_peer_class {
 
 /**
  * enum rnbdt_half_kind - how a connection counts against the half-open limits
- * @RNBDT_HALF_NONE: does not count
- * @RNBDT_HALF_OPEN: counts as open
- * @RNBDT_HALF_CLOSING: counts as a connection in teardown
+ * @RNBDT_HALF_NONE: the connection does not count
+ * @RNBDT_HALF_OPEN: the connection is counted in rnbdt_half_sum.open
+ * @RNBDT_HALF_CLOSING: the connection is counted in rnbdt_half_sum.closing
  */
 enum rnbdt_half_kind {
 	RNBDT_HALF_NONE,
@@ -76,8 +76,8 @@ enum rnbdt_half_kind {
 
 /**
  * struct rnbdt_half_sum - numbers of half-open connections of one class
- * @open: connections that are not closing
- * @closing: connections in teardown
+ * @open: half-open connections that are not in teardown
+ * @closing: half-open connections in teardown
  */
 struct rnbdt_half_sum {
 	atomic_t open;
@@ -86,16 +86,16 @@ struct rnbdt_half_sum {
 
 /**
  * struct rnbdt_half_open - a connection that has not logged in, or a queue that has not joined
- * @entry: in the list of half-open connections until the login or the join succeeds; lock of
- *	half_open.c
+ * @entry: in the list of half-open connections until the login or the list of exports is accepted,
+ *	the queue has joined, or the teardown has freed the ring; lock of half_open.c
  * @host: host that the connection request names; constant
  * @session: session of which the connection is queue 0, or NULL for a further queue; constant
  * @queue: queue that joins a session, or NULL for queue 0; constant
  * @since: jiffies of the connection request; constant
  * @peer_class: enum rnbdt_peer_class of the connection request; constant
  * @counted: enum rnbdt_half_kind; changed by half_count.c
- * @hung_up: only the connection id is left of a connection that never logged in or joined; lock
- *	of half_open.c
+ * @hung_up: the teardown of a connection that was never live or joined has freed everything except
+ *	the connection id; lock of half_open.c
  */
 struct rnbdt_half_open {
 	struct list_head entry;
@@ -110,14 +110,14 @@ struct rnbdt_half_open {
 
 /**
  * enum rnbdt_state - state of a session; see rnbdt_session_set_state()
- * @RNBDT_CONNECTING: queue 0 is being connected; no login was received
- * @RNBDT_AUTHENTICATING: a challenge was sent; the client must answer with a PROOF
- * @RNBDT_LOGIN: the login work processes the login
- * @RNBDT_REFUSED: a login reply with an error status was sent
- * @RNBDT_LISTING: the login work sends the list of exports
+ * @RNBDT_CONNECTING: queue 0 is being connected, or is connected and no LOGIN or LIST has arrived
+ * @RNBDT_AUTHENTICATING: the target sends a challenge, and the client must answer with a PROOF
+ * @RNBDT_LOGIN: the login work processes the LOGIN or LIST
+ * @RNBDT_REFUSED: the login was refused, and its reply has an error status
+ * @RNBDT_LISTING: the login work sends the list of exports, or the refusal of the list
  * @RNBDT_LIVE: requests are executed
- * @RNBDT_CLOSING: the teardown is queued or runs
- * @RNBDT_DEAD: only the structure itself is left
+ * @RNBDT_CLOSING: the teardown was queued and has not ended
+ * @RNBDT_DEAD: the teardown has freed the queues and removed the session from all lists
  *
  * The value of the state of a session only increases, and can skip values.
  */
@@ -172,12 +172,12 @@ struct rnbdt_stats {
  * @nr_slots: number of slots; set before live
  * @nr_taken: number of bits set in @taken; login work, then lease work, then teardown
  * @next_slot: slot at which the search for the next free slot begins; login work, then lease work
- * @generation: number of grants; login work, then lease work
+ * @generation: generation of the segment that got a slot last; login work, then lease work
  * @units: units of all segments; written under the host lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
  * @slow: for each slot, the units that slow requests name; accessed as @named
  *
- * The teardown frees the pool after the queue pairs are destroyed and the requests completed.
+ * The teardown frees the pool when the queue pairs are destroyed and the requests have completed.
  */
 struct rnbdt_pool {
 	struct rnbdt_segment __rcu **slots;
@@ -205,18 +205,18 @@ struct rnbdt_pool {
  * @retry_at: jiffies of the next attempt, valid if @pause is not 0; lease work
  * @second: jiffies at which the current second of grants began; lease work
  * @second_units: units granted in the current second; lease work
- * @reclaiming: units of the segments that the client was asked to return; host lock
- * @stuck: units of @reclaiming that slow storage uses; host lock
+ * @reclaiming: units of the reclaimed segments that are not freed yet; host lock
+ * @stuck: units of reclaimed segments that the client cannot return due to slow storage; host lock
  * @look: share.c needs new values of @hung and rnbdt_segment.slow; cleared by @lease_work
  * @looked_at: jiffies when @lease_work last looked for slow requests; written by @lease_work
  * @hung: units that slow requests named at @looked_at, in segments that are not reclaimed;
  *	written by @lease_work
  * @hungry: in the list of sessions that want more than the limits leave; lock of budget.c
- * @part: input from which @share was computed; in a list while the share work runs; host lock
- * @share: bytes that the session may hold while memory is short; host lock
+ * @part: input from which @share is computed, and list entry; only the share work uses it
+ * @share: bytes that the session may hold while memory is short; written under the host lock
  * @grants: number of segments granted after the login; lease work
- * @releases: number of segments that the client has released; written under the host lock
- * @reclaims: number of segments that the client was asked to return; locked as @releases
+ * @releases: number of released segments that were freed; written under the host lock
+ * @reclaims: number of segments that the target has reclaimed; locked as @releases
  * @registrations: number of memory regions registered at the login or later; locked as @releases
  */
 struct rnbdt_lease {
@@ -248,8 +248,8 @@ struct rnbdt_lease {
  * struct rnbdt_auth - authentication of a session
  * @required: the host had a secret at the connection request, so the client must prove that
  *	it knows one; constant
- * @secret: secret that the client has proven, or NULL; set once by the login work under the
- *	host lock, constant once live
+ * @secret: secret that the client has proven, or NULL; set by the login work under the host lock,
+ *	constant once live
  * @authenticated: no proof is @required, or the client has proven @secret; host lock
  * @key: HMAC transform with the session key, which the client must prove to know on further
  *	queues; set by the login work, constant once live
@@ -279,12 +279,13 @@ struct rnbdt_auth {
  * @held_bytes: bytes of all segments, including those that are being granted; host lock
  * @claimed_bytes: pool floor of a claim that the session has taken over; stays charged until the
  *	login charges @pool_bytes instead; host lock
- * @stopped: the target no longer reclaims segments of the session; host lock
+ * @stopped: rnbdt_budget_leave() was called, and no segment can be reclaimed; host lock
  * @claim: claim allocated for the session to leave behind, or NULL; login work, then teardown
- * @claims: the session leaves a claim behind; host lock
+ * @claims: the session has taken over a claim and no DETACH was handled since, or the teardown has
+ *	found that the client probably reconnects; host lock
  * @no_claim: the client violated the protocol, so no claim is left; written without a lock
- * @claim_until: monotonic time in ns at which the claim that the session has taken over expires;
- *	host lock
+ * @claim_until: monotonic time in ns at which the claim that the session has taken over expires, or
+ *	0 without such a claim; host lock
  * @queue_bytes: bytes charged for queues, including @queue_reserved; written under the host
  *	lock, read without
  * @queue_floor: bytes with which all granted queues begin, or less if a limit applies; host lock
@@ -320,7 +321,7 @@ struct rnbdt_account {
  * struct rnbdt_list_state - progress of a list of exports
  * @listed: rnbdt_export.id of the last export that was sent; login work
  * @nr_listed: number of exports that were sent; login work
- * @list_status: enum rnbd_status of the list; host lock
+ * @list_status: enum rnbd_status of the list; login work
  * @all_listed: the last frame of the list was sent; login work
  */
 struct rnbdt_list_state {
@@ -349,11 +350,11 @@ struct rnbdt_log {
 /**
  * struct rnbdt_conn - RDMA resources that all queues share, and the addition of queues
  * @dev: RDMA device of all queues; constant
- * @pd: protection domain; set by the connection handler of queue 0
- * @connecting: number of contexts that are setting up a queue; host lock
- * @joins: queues that have not proven the session key yet, struct rnbdt_join; host lock
- * @nr_joins: length of @joins; written under the host lock
- * @wait: woken when @connecting or @nr_joins changes
+ * @pd: protection domain; set by the accept work of queue 0
+ * @connecting: number of queues whose accept work has not ended; written under the host lock
+ * @joins: struct rnbdt_join of queues that join, or have failed and still have a ring; host lock
+ * @nr_joins: length of @joins; written under the host lock, read without
+ * @wait: woken when @connecting or @nr_joins decreases
  * @reg_cqe: completion entry of the registrations of segments
  * @reg_done: completed when a batch of registrations has ended
  * @reg_status: status of the failed registration, or IB_WC_SUCCESS
@@ -379,8 +380,8 @@ struct rnbdt_conn {
  *	the lock sees @info
  * @login_work: authenticates the client and answers the login, or sends the list of exports;
  *	on rnbdt_login_wq
- * @timeout_work: closes a session when the time for the login is over, or the time to disconnect
- *	after a refusal or a list; on rnbdt_timer_wq
+ * @timeout_work: closes a session when the time for the login or the list is over, or the time to
+ *	disconnect after a refusal or a list; on rnbdt_timer_wq
  * @keepalive_work: checks and sends keep-alives, on rnbdt_timer_wq
  */
 struct rnbdt_login {
@@ -396,7 +397,7 @@ struct rnbdt_login {
 /**
  * struct rnbdt_ctl_slot - a control request of the client
  * @entry: in a list of struct rnbdt_ctl
- * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had the handle when it arrived
+ * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH that could not be recorded in an attachment
  * @id: id of the entry, which the answer repeats
  * @attach: request of an ATTACH
  * @grant: answer to an ATTACH
@@ -417,10 +418,10 @@ struct rnbdt_ctl_slot {
  * @free: slots without a request
  * @todo: slots for @ctl_work, in the order of arrival
  * @ready: slots whose answer must be sent
- * @detaches: attachments, struct rnbdt_attach, whose DETACH @ctl_work handles
+ * @detaches: attachments, struct rnbdt_attach, whose DETACH @ctl_work must handle
  * @events: attachments, struct rnbdt_attach, about which entries must be sent
  * @leases: segments, struct rnbdt_segment, about which entries must be sent
- * @pending: there are entries to send; written under the lock, read without
+ * @pending: there are possibly entries to send; written under the lock, read without
  * @ctl_work: handles @todo and @detaches, on rnbdt_ctl_wq
  *
  * The lock of the ring of queue 0 protects all members except @ctl_work.
@@ -455,15 +456,14 @@ struct rnbdt_granted {
 
 /**
  * struct rnbdt_teardown - teardown of a session
- * @teardown_work: first part of the teardown, on rnbdt_teardown_wq, or on rnbdt_hangup_wq if
- *	the session was never live; queued once
- * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued at most once, if the
- *	storage had requests at the end of the first part
- * @parted: the first part has ended: the end of the last attachment queues @release_work; host
- *	lock
+ * @teardown_work: first part of the teardown, and the second one unless @release_work follows; on
+ *	rnbdt_teardown_wq, or on rnbdt_hangup_wq if the session was never live; queued once
+ * @release_work: second part of the teardown if the storage had requests at the end of the first
+ *	part; on rnbdt_teardown_wq; queued at most once
+ * @parted: if set, the end of the last attachment queues @release_work; host lock
  * @wait_work: logs that the second part waits for the storage, on rnbdt_attach_wq
  * @linger_work: last part of the teardown of a session that was never live, on rnbdt_linger_wq
- * @stopped: all queue pairs are drained and all attachments are closing; host lock
+ * @stopped: the teardown has drained all queue pairs and closed all attachments; host lock
  * @stopped_at: jiffies when @stopped was set; host lock
  * @drained: completed when no I/O of the session is in flight and none can follow
  * @gone: completed when the teardown has ended and the session has left rnbdt_sessions
@@ -506,15 +506,15 @@ struct rnbdt_session_dir {
  * @host_id: id of the host; constant
  * @session_id: id of the session, which reconnects do not change; constant
  * @epoch: epoch of this session; constant
- * @newest_epoch: highest epoch that the client has used for the id of this session; written
- *	under the host lock, read without
+ * @newest_epoch: @epoch, or a higher epoch with which an authenticated client has replaced this
+ *	session; written under the host lock, read without
  * @newest_attempt: highest number of a connection attempt that the client has used for the id
  *	of this session; host lock
  * @host: host of the session, referenced until the session is dead; constant
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
  * @peer: address of the client; constant
- * @attaches: attachments by index; written under the host lock, read under RCU
+ * @attaches: attachments, or generations of detached ones, by index; host lock, read under RCU
  * @nr_bound: attachments that are bound to an export; host lock
  * @state_lock: protects @state, @live_at and @log; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
@@ -523,8 +523,8 @@ struct rnbdt_session_dir {
  *	allocates for the granted number; host lock. Once the session is closing and
  *	rnbdt_conn.connecting is 0, only the teardown changes it. Readers of counters use RCU
  * @nr_slots: members of @queues; written under the host lock after @queues, with a release
- * @queue0: array of queues before the login
- * @ended_lock: taken when a queue is moved from @queues to @ended
+ * @queue0: queue 0, used as the array of queues before the login
+ * @ended_lock: held while a queue is removed from @queues and its counters are added to @ended
  * @ended: sum of the counters of freed queues; @ended_lock
  * @pool: segments of the pool of the session
  * @lease: grants and releases of segments of @pool

@@ -4,23 +4,24 @@
  *
  * Operation
  *
- * When memory is short, the sessions divide the budget in proportion to the weights of their
- * hosts. The sessions of a host have equal parts of its weight, and together no more than the
+ * When memory is short, the sessions divide the budget in proportion to the weights of their hosts.
+ * The sessions of a host have equal parts of its weight, and together get no more memory than the
  * limit of the host. The share of a session is its weight times a common number, the level
  * (level.c), but at least its floor and at most its demand. A session cannot use memory that its
- * requests in slow storage occupy. So up to a limit this memory increases the floor (budget.c),
- * and the other disks of the session keep memory.
+ * requests in slow storage occupy. So up to a limit this memory increases the floor (budget.c), and
+ * the other disks of the session keep memory.
  *
  * A session is hungry if it wants more than the limits leave. Segments are reclaimed for hungry
- * sessions below their share, and for logins that wait for their floor, until enough is about to
- * be returned. They are reclaimed from sessions above their share: one segment of each session in
+ * sessions below their share, and for logins that wait for their floor, until enough is about to be
+ * returned. Segments are reclaimed from sessions above their share: one segment of each session in
  * turn, the newest segment first. Nothing is reclaimed for a session that has its share.
  *
  * A session normally keeps its share. But if each of its segments is larger than its excess above
- * the share, nothing can be reclaimed. So there are two exceptions if the rest does not suffice.
- * For the floor of a login, other sessions may be reduced to their own floors, increased as above.
- * For hungry sessions, a session may fall below its share by at most three quarters of the lack
- * of the hungriest session. So it then lacks less than that one, and the largest lack falls.
+ * the share, nothing can be reclaimed from it. So there are two exceptions if too little can be
+ * reclaimed otherwise. For the floor of a login, other sessions may be reduced to their own floors,
+ * increased as above. For hungry sessions, a session may fall below its share by at most three
+ * quarters of the lack of the hungriest session. So it then lacks less than the hungriest session,
+ * and the largest lack becomes smaller.
  *
  * Ownership: the share work has a reference on each session and host in its lists. The sessions
  * contain their shares.
@@ -28,9 +29,9 @@
  * Concurrency
  *
  * There can be thousands of sessions. So a session or a login that lacks memory only queues the
- * share work, which runs at most once per RNBDT_SHARE_PERIOD. The share work locks the host of
- * one session at a time and looks at each session once, then searches the level without a lock.
- * Each later step checks that the session is still live. The numbers of a session can have
+ * share work, which runs at most once per RNBDT_SHARE_PERIOD. The share work reads the numbers of
+ * each session once, with one host locked at a time, then searches the level without a lock. Each
+ * later step for a session checks that the session is still live. The numbers of a session can have
  * changed since the run has read them, so a share can be out of date by the duration of a run.
  *
  * Errors: none. lease.c disconnects a client that does not return a segment in time.
@@ -98,7 +99,7 @@ struct rnbdt_shares {
 	u64 pending;
 };
 
-/* Return the bytes that a session would hold if there were enough for all. */
+/* Return the bytes that a session would hold if there were enough memory for all sessions. */
 static u64 rnbdt_share_demand(const struct rnbdt_session *s)
 {
 	u64 want = (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE;
@@ -121,9 +122,8 @@ static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 }
 
 /*
- * Return the bytes that a session keeps in any case: its floor, increased by memory that slow
- * storage uses, or, if that is more and slow storage uses reclaimed segments, all its segments
- * except the reclaimed ones that it can return now.
+ * Return the bytes that a session keeps in any case: rnbdt_budget_floor(), or, if slow storage uses
+ * reclaimed segments, at least all its segments without the reclaimed ones that it can return now.
  */
 static u64 rnbdt_share_least(const struct rnbdt_session *s)
 {
@@ -225,7 +225,7 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	rnbdt_budget_read(host, &sums);
 	rnbdt_host_unlock(host);
 	share->free = rnbdt_limit_left(sums.elastic, sums.used);
-	/* The remaining charge is that of claims and closing sessions, which keep their memory. */
+	/* The rest is charged for claims and for sessions that are not live, which keep it. */
 	used = rnbdt_limit_left(sums.used, share->charged) + share->settled;
 	level = rnbdt_level_find(&share->parts, rnbdt_limit_left(sums.elastic, used));
 	list_for_each_entry(part, &share->parts, entry)
@@ -237,7 +237,7 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	shares->pending += share->pending;
 }
 
-/* Read all sessions. Returns the bytes that the listed sessions divide. */
+/* Read all sessions. Returns the bytes that the sessions in @shares->parts divide. */
 static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 {
 	struct rnbdt_budget_sums sums;
@@ -260,7 +260,7 @@ static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 	return rnbdt_limit_left(sums.elastic, used);
 }
 
-/* Set the share of a session, and add the lack of the session to the sums. */
+/* Set the share of a session. If the session is hungry, add its lack to the sums. */
 static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s, u64 level)
 {
 	struct rnbdt_lease *lease = &s->lease;
@@ -279,7 +279,7 @@ static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s
 	shares->most_lack = max(shares->most_lack, lack);
 }
 
-/* Set the shares of the listed sessions. */
+/* Divide @bytes among the sessions in @shares->parts: set their shares. */
 static void rnbdt_share_update(struct rnbdt_shares *shares, u64 bytes)
 {
 	u64 level = rnbdt_level_find(&shares->parts, bytes);
@@ -387,7 +387,7 @@ void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 
 /*
  * Reclaim one segment of a session that holds more than its share. The session keeps its share
- * less @slack, and at least its floor. Returns the bytes of the segment.
+ * less @slack, and at least its floor. Returns the bytes of the segment, or 0 if there is none.
  *
  * If slow storage uses segments, one of these is reclaimed in addition, and not counted: the
  * client can return it only when the storage has completed the requests, and other sessions must
@@ -476,7 +476,10 @@ static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_ho
 		rnbdt_share_collect(shares, host, left, slack);
 }
 
-/* Reclaim memory for logins and hungry sessions of a host that its limit restricts. */
+/*
+ * Reclaim memory from sessions of a host for its logins and hungry sessions, as far as they lack
+ * memory because of the limit of the host.
+ */
 static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
 	struct rnbdt_host_share *share = &host->share;

@@ -13,19 +13,19 @@
  *
  * Ownership
  *
- * rnbdt_sessions holds a reference on each session until its teardown has ended. A session in
- * that list holds references on its host, its port and the module. Code that removes a host or a
- * port first prevents new sessions of it, then calls rnbdt_sessions_close(). It need not wait for
- * the end of the sessions. attached.c does the same for exports.
+ * rnbdt_sessions holds a reference on each session until its teardown has ended. A session in that
+ * list holds references on its host, its port and the module. Code that removes a host or a port
+ * first prevents new sessions of it, then calls rnbdt_sessions_close(). This code need not wait for
+ * the end of the sessions. attached.c closes the attachments of an export in the same way.
  *
  * Concurrency
  *
  * s->state is written under s->state_lock, which may be taken in any context. Requests read the
  * state without the lock, see rnbdt_may_submit(). A work item reports each change, see
  * netlink.c. The host lock protects the list of the sessions of a host; rnbdt_sessions_lock
- * protects the other lists. Code that holds rnbdt_lock for writing may walk these without
- * rnbdt_sessions_lock. Counters are read without a lock: RCU protects the queues, and
- * s->ended_lock makes the reader repeat a sum if a queue was freed at the same time.
+ * protects the other lists. Code that holds rnbdt_lock for writing may walk these lists without
+ * rnbdt_sessions_lock. Counters are read without a lock: RCU protects the queues, and the sequence
+ * count of s->ended_lock makes the reader repeat a sum if a queue was removed at the same time.
  *
  * Errors
  *
@@ -181,7 +181,8 @@ void rnbdt_session_close(struct rnbdt_session *s, const char *reason)
  * Queue the teardown of the queue and return at once. The session continues.
  *
  * Context: any, with or without ring->lock or rnbdt_lock; does not sleep.
- * Return: false if the queue has joined; the caller must then end the session.
+ * Return: true if the queue has failed, now or before; false for queue 0 and for a queue that has
+ * joined: to end the queue, the caller must then end the session.
  */
 bool rnbdt_join_fail(struct rnbdt_queue *q)
 {
@@ -199,7 +200,8 @@ bool rnbdt_join_fail(struct rnbdt_queue *q)
  * @s: session on which the caller has a reference, though not necessarily on its host
  *
  * Context: process context, as rnbdt_host_lock().
- * Return: true; or false, with nothing locked, if the session is not live: its host can be freed.
+ * Return: true; or false, with nothing locked, if the session is not live: its host possibly no
+ * longer exists.
  */
 bool rnbdt_session_lock(struct rnbdt_session *s)
 {
@@ -343,10 +345,10 @@ void rnbdt_session_remove(struct rnbdt_session *s)
  * @host: sessions of this host, or NULL for those of @port
  * @port: sessions of this port, or NULL for those of @host
  * @secret: only sessions that have proven this secret, or NULL
- * @stale_secret: only sessions whose secret the host no longer has
+ * @stale_secret: only sessions for which rnbdt_auth_stale_secret() returns true
  * @denied: only sessions whose host may use no export of their port
  * @begun: only sessions with a serial up to @last
- * @last: serial of the latest session, valid if @begun
+ * @last: serial that was chosen last when the wait began, valid if @begun
  */
 struct rnbdt_match {
 	const struct rnbdt_host *host;
@@ -485,8 +487,9 @@ int rnbdt_sessions_wait(const struct rnbdt_port *port)
  * @reason: constant text for the log and sysfs
  *
  * If the host has a secret now, this includes sessions that began without authentication. If the
- * client of a session must authenticate but has not sent its proof yet, the session stays as long
- * as the host has any secret: the proof must then match a secret that the host has at that time.
+ * client of a session must authenticate but the target has not accepted its proof yet, the session
+ * stays as long as the host has any secret: the target compares the proof with the secrets that the
+ * host has when it verifies the proof.
  *
  * Context: process context without rnbdt_lock; may sleep, but does not wait for the storage. When
  * the sessions have ended, rnbdt_sessions_count_stale_secret() returns 0.

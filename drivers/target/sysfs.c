@@ -183,7 +183,7 @@ static void rnbdt_sysfs_work(struct work_struct *work)
 
 /**
  * rnbdt_sysfs_add_session - queue the creation of the directory of a session
- * @s: session whose teardown cannot run yet
+ * @s: session whose teardown cannot reach rnbdt_sysfs_remove_session() yet
  *
  * Context: process context; does not sleep.
  */

@@ -27,17 +27,17 @@
  * rnbdt_reserve_lock (zeroed memory for segments). configfs and sysfs hold their own locks
  * around their callbacks, outside of all of these.
  *
- * A change of the configuration excludes all code that locks a host. Code of one host excludes
- * other code of that host. Code of different hosts excludes each other only for the few
- * instructions under a spinlock.
+ * A change of the configuration excludes all code that locks a host. Tasks that lock the same host
+ * exclude each other. Tasks that lock different hosts wait for each other only at spinlocks.
  *
  * Code that holds rnbdt_lock must not wait for a teardown or for a handler of the connection
  * manager, because both lock a host. Code that holds rnbdt_lock for writing or a host lock must
  * not allocate memory, except for a link in configfs, must not change a queue pair, and must not
- * walk a list that grows with the number of hosts, sessions or exports, except to end the
- * members of the list. A work item that looks at all sessions locks one host at a time (share.c).
- * Before a host or an export is freed, rnbdt_lock is taken for writing. So code that has found a
- * host or an export may use and unlock it while it holds rnbdt_lock for reading.
+ * walk a list that grows with the number of hosts, sessions or exports, except to end the members
+ * of the list, or for an operation of the administrator. A work item that looks at all sessions
+ * locks one host at a time (share.c). Before a host or an export is freed, rnbdt_lock is taken for
+ * writing. So code that has found a host or an export may use and unlock it while it holds
+ * rnbdt_lock for reading.
  */
 #ifndef RNBDT_TARGET_H
 #define RNBDT_TARGET_H

@@ -4,40 +4,39 @@
  *
  * Operation
  *
- * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and drains all
- * queue pairs, cancels the work items and closes the attachments. From then on a newer epoch of
- * the session is admitted (epoch.c). Then the work item destroys the rings, memory regions and
- * protection domain.
+ * rnbdt_teardown_work() waits until no queue is being set up, stops and drains all queue pairs,
+ * cancels the work items and closes the attachments. From then on a newer epoch of the session is
+ * admitted (epoch.c). Then the work item destroys the rings, memory regions and protection domain.
  *
- * Requests in the storage cannot be aborted and can last forever, so no task waits for them. If
- * there are none, rnbdt_teardown_work() frees requests and pages at once. Otherwise it destroys
- * the connection ids now, because the removal of an RDMA device waits for them, and the end of
- * the last attachment queues rnbdt_release_work(), which frees the memory. When the memory is
- * freed, s->teardown.drained is completed; fencing waits for that. Connection ids that still
- * exist are destroyed last, which can take a minute in the connection manager. Then the session
- * leaves the lists.
+ * Requests in the storage cannot be aborted and can last forever, so no work item waits for them.
+ * If there are none, rnbdt_teardown_work() frees attachments and pages at once. Otherwise it
+ * destroys the connection ids now, because the removal of an RDMA device waits for them, and the
+ * end of the last attachment queues rnbdt_release_work(), which frees attachments and pages. When
+ * these are freed, s->teardown.drained is completed; fencing waits for that. Connection ids that
+ * still exist are destroyed last, which can take a minute in the connection manager, and each queue
+ * is freed after its id. Then the session leaves the lists.
  *
  * Ownership
  *
  * The teardown owns all queues of a closing session. It destroys a connection id before the queue
  * that is the context of the id. When its queue pairs are drained, the session no longer counts
- * against the limit on sessions; its memory stays charged until the memory is freed.
+ * against the limit on sessions, but a claim that it leaves does. The memory of the session stays
+ * charged until the memory is freed.
  *
  * Concurrency
  *
  * The teardown is queued once, when the state becomes closing, and waits until
- * s->conn.connecting is zero; a handler increments that under the host lock, if the session is
- * live. Both the end of an attachment and rnbdt_teardown_part() check s->nr_bound under the host
- * lock, so exactly one of them continues the teardown. A completing request uses its ring only
- * while the ring is live; the drain begins by ending that. The teardown of a session that was never
- * live runs on rnbdt_hangup_wq, and its wait for the connection manager on rnbdt_linger_wq, so
- * that a flood of such sessions delays no other teardown. A teardown allocates without I/O:
- * memory reclaim can wait for a disk whose login waits for the teardown.
+ * s->conn.connecting is zero; the handler of a connection request for a further queue increments
+ * that under the host lock, if the session is live. Both the end of an attachment and
+ * rnbdt_teardown_part() check s->nr_bound under the host lock, so exactly one of them continues the
+ * teardown. A completing request uses its ring only while ring->live is set; the drain clears it.
+ * The teardown of a session that was never live runs on rnbdt_hangup_wq, and its wait for the
+ * connection manager on rnbdt_linger_wq, so that a flood of such sessions delays no other teardown.
+ * A teardown allocates without I/O: memory reclaim can wait for a disk whose login waits for the
+ * teardown.
  *
- * Errors
- *
- * A teardown cannot fail, but can wait for the storage forever. Thousands of sessions can wait for
- * one device, so the few log lines name some of them and the number of all that wait.
+ * Errors: a teardown cannot fail, but can wait for the storage forever. Thousands of sessions can
+ * wait for one device, so the few log lines name some of them and the number of all that wait.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -187,7 +186,7 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	struct rnbdt_port *port = s->port;
 	u32 i;
 
-	/* From here on do not use the RDMA device: it can go when its last id is destroyed. */
+	/* Do not use the RDMA device below: its removal waits only for the connection ids. */
 	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
@@ -240,7 +239,7 @@ static void rnbdt_teardown_device(struct rnbdt_session *s)
 	s->conn.pd = NULL;
 }
 
-/* Free the memory of a session that has no request in the storage. */
+/* Free the memory of a session that has no request in the storage, and end its teardown. */
 static void rnbdt_teardown_free(struct rnbdt_session *s)
 {
 	u32 i;
@@ -251,7 +250,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	rnbdt_teardown_attaches(s);
 	rnbdt_pool_free(&s->pool);
 
-	/* Record this before the connection ids are destroyed, which can take a minute. */
+	/* Cancel the charges before the connection ids are destroyed, which can take a minute. */
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	rnbdt_host_lock(s->host);
 	rnbdt_queue_budget_freed(s);
@@ -321,7 +320,10 @@ void rnbdt_wait_work(struct work_struct *work)
 	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
 
-/* Return whether the storage has requests of the session. If so, start the periodic log line. */
+/*
+ * Return whether the storage has requests of the session. If so, cancel the charge of its rings and
+ * queue pairs, and start the periodic log line.
+ */
 static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 {
 	bool waits;
@@ -422,7 +424,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	rnbdt_lease_trim(s);
 	rnbdt_teardown_close_attaches(s);
 	rnbdt_teardown_device(s);
-	/* After rnbdt_teardown_part() returns true, the session may be freed at any time. */
+	/* After rnbdt_teardown_part() has returned true, the session can be freed at any time. */
 	if (!rnbdt_teardown_waits(s))
 		rnbdt_teardown_free(s);
 	else if (!rnbdt_teardown_part(s))

@@ -2,18 +2,19 @@
 /*
  * Timers of a session: keep-alives, and time limits of the login.
  *
- * Operation: from the login on, keep-alives are checked and sent on queue 0 at the interval that
- * the client has requested, but not more often than keepalive_min_ms. On a further queue they are
- * checked only while the queue has replies that it cannot send, for example because credits are
- * missing. The client itself probes an idle further queue that can be broken. A session that
+ * Operation: from the arrival of the login on, keep-alives are checked and sent on queue 0. The
+ * interval is RNBD_LOGIN_KEEPALIVE_MS until the reply, and then the one that the client has
+ * requested, or keepalive_min_ms if that is longer. On a further queue keep-alives are checked and
+ * sent only while replies wait there, for example because credits are missing. The client itself
+ * probes a further queue on which it has awaited a reply or credits for an interval. A session that
  * receives no login or proof within login_timeout_ms is closed. A session whose client does not
  * disconnect after a refusal or a list of exports is closed as well.
  *
  * Ownership: the timers are part of the session; the teardown cancels them.
  *
  * Concurrency: both work items run on rnbdt_timer_wq, which logins do not use, and allocate no
- * memory. The keep-alive work takes no lock except those of rings; a queue that it has found is
- * not freed before the teardown has cancelled the work item.
+ * memory. The keep-alive work takes neither rnbdt_lock nor a host lock; a queue that it has found
+ * is not freed before the teardown has cancelled the work item.
  *
  * Errors: an exceeded time limit closes the session. If the login or the proof has not arrived in
  * time, a counter of limits/ in sysfs is increased.
@@ -32,8 +33,8 @@
 #include "timers.h"
 
 /*
- * Return whether the client must send frames on a queue: keep-alives on queue 0, or credits for
- * replies on a further queue.
+ * Return whether the client must send frames on a queue: keep-alives on queue 0, or credits on a
+ * further queue on which replies wait.
  */
 static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
 {

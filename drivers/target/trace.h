@@ -3,10 +3,10 @@
  * Tracepoints of the target, keyed by session, queue and tag.
  *
  * Operation: rnbdt_state traces each change of the state of a session. rnbdt_request traces a
- * request when it is taken out of a frame, rnbdt_reply when its reply is put into a frame; if
- * the session closes in between, there is no event rnbdt_reply. rnbdt_reclaim traces the decision
- * to reclaim a segment: age and size of the segment, the bytes that the session keeps, and the
- * share and the floor of the session.
+ * request of an open attachment when the request is taken out of a frame. rnbdt_reply traces a
+ * reply when it is put into a frame; if the session closes before that, there is no event
+ * rnbdt_reply. rnbdt_reclaim traces the decision to reclaim a segment: age and size of the segment,
+ * the bytes that the session keeps, and the share and the floor of the session.
  * Ownership: events copy all values, strings included.
  * Concurrency: any context. rnbdt_state is called under s->state_lock, so the changes of one
  * session are in order.

@@ -78,8 +78,8 @@ bool rnbdt_workers_take(struct rnbdt_worker_user *user, struct rnbdt_worker_item
 }
 
 /*
- * Remove the oldest waiting item of an export. If the export has further waiting items, move it
- * behind the other waiting exports.
+ * Remove the oldest waiting item of an export, which takes a worker. If the export has further
+ * waiting items, move the export behind the other waiting exports.
  */
 static struct rnbdt_worker_item *rnbdt_workers_next(struct rnbdt_worker_user *user)
 {

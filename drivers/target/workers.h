@@ -35,7 +35,7 @@ struct rnbdt_workers {
  * @waiting: items without a worker, struct rnbdt_worker_item, oldest first
  * @entry: in rnbdt_workers.hungry while @waiting is not empty
  *
- * While an item waits, @running is at least the floor, and there is no spare worker.
+ * While an item waits, @running is at least the floor, and no spare worker is free.
  */
 struct rnbdt_worker_user {
 	struct rnbdt_workers *workers;

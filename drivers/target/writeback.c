@@ -12,8 +12,8 @@
  * rnbdt_wb_start() samples the error state of the mapping before a request, and rnbdt_wb_unsure()
  * compares it after the request. If no error was recorded in between, the result belongs to the
  * request. Otherwise a request that failed, or that must be durable, is executed a second time,
- * alone: no other request that writes through the page cache is in flight then, so the result of
- * the second execution belongs to the request.
+ * alone: no other request of the export that writes through the page cache is in flight then, so
+ * the result of the second execution belongs to the request.
  *
  * With write_cache=back, the write-back of an acknowledged write can fail. Any error that was
  * recorded since the export was enabled makes all flushes fail until the export is disabled.
@@ -104,9 +104,9 @@ void rnbdt_wb_start(struct rnbdt_req *treq)
  * @be: backend
  * @error: negative errno, or 0
  *
- * With write_cache=back, storage that is gone is reported as an I/O error and not as a path error,
- * because acknowledged writes can be lost with the storage. After a path error, multipath would
- * send the flush on another path, where the flush would succeed in spite of the loss.
+ * With write_cache=back, the removal of the storage device is reported as an I/O error and not as a
+ * path error, because acknowledged writes can be lost with the device. After a path error,
+ * multipath would send a flush on another path, where the flush would succeed in spite of the loss.
  *
  * Context: any.
  * Return: enum rnbd_status.
@@ -121,8 +121,8 @@ u16 rnbdt_wb_status(const struct rnbdt_backend *be, int error)
 /**
  * rnbdt_wb_unsure - check whether a result can be due to the error of another request
  * @treq: request that was executed
- * @status: result of the request; success becomes an error if a write-back error was recorded
- *	during a second execution
+ * @status: result of the request; the success of a request that must be durable becomes an error if
+ *	a write-back error was recorded during its second execution
  *
  * Context: any.
  * Return: true if the request must be executed again, alone; false if @status is final.
