@@ -84,8 +84,8 @@ uninstall-modules:
 uninstall-tool:
 	$(MAKE) -C userspace uninstall
 
-# The rule replaces what DKMS already has of this release. With a DESTDIR it only copies the
-# sources; run "dkms install rnbd/RELEASE" on the machine that gets them.
+# Without DESTDIR, this rule first removes this release from DKMS, if DKMS has it. With DESTDIR, the
+# rule only copies the sources; run "dkms install rnbd/RELEASE" on the machine that gets them.
 DKMS_SOURCE = $(DESTDIR)/usr/src/rnbd-$(RELEASE)
 dkms:
 ifeq ($(DESTDIR),)

@@ -32,7 +32,7 @@ PAGE_COLUMNS, PAGE_LINES = 80, 300
 COMMENT_COLUMNS, HEAD_LINES = 100, 40
 TAB = 8
 
-# Words to replace, with what replaces them. A name of the code is not such a word.
+# Words to replace, with advice. Words that look like a name in code, such as "told()", are allowed.
 WORDS = (
     (r'whoever', 'name the subject, such as the client, the host or the administrator'),
     (r'lawful\w*', 'write "valid" or "well-behaved"'),
@@ -47,7 +47,8 @@ WORDS = (
 WORD = re.compile(r'(?<![\w@%$/.>_-])(?:' + '|'.join(
     '(' + pattern + ')' for pattern, _ in WORDS) +
     r')(?!-?\w|[(/=]|\.\w|->)', re.I)
-# First words that name nothing. "One" is a number if a noun follows, and WHAT is an argument.
+# First words that name no subject. Allowed are "One" before a noun, as a number, and WHAT, because
+# it is an argument.
 STARTS = re.compile(r"""(?-i:(?!WHAT\b))(?:what|that|of|it|who|whoever|one(?=\s*[,;:.]|
     \s+(?:that|which|who|whose|of|is|was|has|had|may|can|must|will|does)\b))\b(?![\w(.=-])""",
                     re.I | re.X)
