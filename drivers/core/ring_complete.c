@@ -314,7 +314,6 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rnbd_proto_err perr;
 	unsigned long flags;
 	bool keepalive = false;
-	bool posted = true;
 
 	if (unlikely(rnbd_quirks_too_long(&ring->quirks, wc->status))) {
 		rnbd_ring_proto_err(ring, RNBD_PERR_LONG);
@@ -354,9 +353,10 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* Post nothing after a drain has begun: it waits only for earlier work requests. */
 	if (unlikely(!ring->live))
 		goto unlock;
-	posted = rnbd_ring_recycle(ring, slot);
-	if (unlikely(!posted))
+	if (unlikely(!rnbd_ring_recycle(ring, slot))) {
+		rnbd_ring_fail(ring, "the device refused a receive slot");
 		goto unlock;
+	}
 	rnbd_ring_recycled(ring);
 	rnbd_ring_send_due(ring);
 	rnbd_ring_return_credits(ring);
@@ -364,6 +364,4 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rnbd_ring_answer(ring);
 unlock:
 	spin_unlock_irqrestore(&ring->lock, flags);
-	if (unlikely(!posted))
-		rnbd_ring_fail(ring, "the device refused a receive slot");
 }
