@@ -3,8 +3,8 @@
  * A queue of a session, its requests and its counters.
  *
  * Operation: While it is connected, a queue has one RDMA queue pair and blocks of the pool.
- * It carries the requests of at most one blk-mq hardware queue of each disk. In addition,
- * queue 0 carries the requests of hardware queues whose own queue is not connected (route.c).
+ * A queue carries the requests of at most one blk-mq hardware queue of each disk. Queue 0 also
+ * carries the requests of hardware queues whose own queue is not connected (route.c).
  * Requests pass through submit.c, stage.c and complete.c.
  *
  * Concurrency: ring.lock protects the state of a queue that requests use. It is taken once

@@ -177,7 +177,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	rnbd_quirks_init(&ring->quirks, ring->dev);
 	rnbd_ring_reset(ring);
 
-	/* One more SEND is for a credit frame; ib_drain_qp() posts one more entry to each queue. */
+	/* A credit frame needs a SEND besides the slots, and ib_drain_qp() one entry per queue. */
 	qp_attr.cap.max_send_wr = attr->slots + 1 + attr->data_wrs + 1;
 	qp_attr.cap.max_recv_wr = attr->slots + 1;
 	/* A frame needs at most two gather entries: one for its entries, one for inline data. */

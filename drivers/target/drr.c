@@ -52,7 +52,7 @@
 
 /*
  * A FLUSH passes ahead of the order if the debt is at most two quanta plus this number of bytes.
- * One request of 1 MiB and a few FLUSHes cause a smaller debt.
+ * The debt after one request of 1 MiB and a few FLUSHes is below this limit.
  */
 #define RNBDT_DRR_AHEAD_DEBT	(1536u << 10)
 

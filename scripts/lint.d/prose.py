@@ -32,7 +32,8 @@ PAGE_COLUMNS, PAGE_LINES = 80, 300
 COMMENT_COLUMNS, HEAD_LINES = 100, 40
 TAB = 8
 
-# Words to replace, with advice. Words that look like a name in code, such as "told()", are allowed.
+# Words that the check reports, each with the advice that it prints. A word in a name of the code,
+# such as "told()", is not reported.
 WORDS = (
     (r'whoever', 'name the subject, such as the client, the host or the administrator'),
     (r'lawful\w*', 'write "valid" or "well-behaved"'),
